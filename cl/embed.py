@@ -18,13 +18,13 @@ TOP = pathlib.Path(__file__).resolve().parent
 
 
 def spliced(path, read):
-    """The lines of a file, with where they stand. A file that is included twice comes once."""
+    """The lines of a file, with their places. A file that is included twice comes once."""
     if path in read:
         return
     read.append(path)
     name = path.relative_to(TOP) if path.is_relative_to(TOP) else path.name
     depth = 0
-    is_off = False  # lines from an include stood in a condition, which may not have been met
+    is_off = False  # whether lines of an include are in a condition, which may be false
     yield f'#line 1 "{name}"'
     for number, line in enumerate(path.read_text(encoding="ascii").splitlines(), 1):
         include = INCLUDE.match(line)

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tells how sure a classifier is and how right, and makes the one fit the other.
+// Measures how sure a classifier is and how right, and corrects its probabilities.
 //
 // Scores z of one sample become probabilities p = softmax(z / T). A network that was trained long
-// is mostly too sure with T = 1; one T > 1, the temperature, mends that for all classes without
+// is mostly too sure with T = 1; one T > 1, the temperature, corrects that for all classes without
 // changing any answer. It is the T with the least loss, the mean of -log p[label] over samples that
 // the network was not trained with (Guo, Pleiss, Sun and Weinberger, "On calibration of modern
 // neural networks", 2017).
 //
 // Each row of the file is one sample: its label, counted from 0, then a score for each class. All
-// that is done for every score is done on the device: softmax with 1 / T as its scale, and largest
-// elements, places and means along axes.
+// work on scores is done on the device: softmax with 1 / T as its scale, and maxima, their
+// positions and means along axes.
 #define _POSIX_C_SOURCE 200809L // getopt, getline
 #include <math.h>
 #include <stdio.h>
@@ -25,7 +25,7 @@ const char program_name[] = "calibrate";
 enum { MAX_STEPS = 60 };
 static const double LEAST_T = 0.05, MOST_T = 50, TOLERANCE = 1e-4;
 
-// What the device holds.
+// Arrays on the device.
 typedef struct judge {
     const samples *from;
     weft_context *ctx;
@@ -35,7 +35,7 @@ typedef struct judge {
     float *logs;                       // p on the host
 } judge;
 
-// What samples come to at one temperature.
+// Results at one temperature.
 typedef struct verdict {
     double accuracy, confidence, loss;
 } verdict;
@@ -95,7 +95,7 @@ static bool find_accuracy(const judge *j, double *accuracy)
     return ok;
 }
 
-// Three calls in a row; the queue keeps their order, and nothing comes back in between.
+// Three calls in a row; the queue keeps their order, and nothing is copied back in between.
 static bool find_confidence(const judge *j, double temperature, double *confidence)
 {
     const weft_tensor mean = {.buffer = j->mean_top.buffer, .dtype = WEFT_F32};
@@ -115,7 +115,7 @@ static bool find_verdict(const judge *j, double temperature, verdict *out)
            find_loss(j, temperature, &out->loss);
 }
 
-// Golden section on log T: the loss is convex in 1 / T, and so has one valley.
+// Golden section on log T: the loss is convex in 1 / T, and so has one minimum.
 static bool find_temperature(const judge *j, double *temperature)
 {
     const double golden = (sqrt(5) - 1) / 2;
@@ -148,7 +148,7 @@ static void print_verdict(double temperature, const verdict *v)
            100 * v->confidence, v->loss);
 }
 
-// Whether the temperature is the one that samples were made with, as far as so many tell.
+// Whether the temperature is the one that samples were made with, within their statistical error.
 static bool is_right(const samples *s, double temperature)
 {
     return fabs(log(temperature / s->temperature)) < 5 / sqrt((double)s->n);

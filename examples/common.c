@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Complaints, arrays on the device, and the time.
+// Error messages, arrays on the device, and the time.
 #define _POSIX_C_SOURCE 200809L // clock_gettime
 #include "common.h"
 

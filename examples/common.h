@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What examples share: complaints, arrays on the device, and the time.
+// Shared by the examples: error messages, arrays on the device, and the time.
 #ifndef WEFT_EXAMPLES_COMMON_H
 #define WEFT_EXAMPLES_COMMON_H
 
@@ -7,29 +7,29 @@
 
 #include <weft/weft.h>
 
-extern const char program_name[]; // each program's own: complaints begin with it
+extern const char program_name[]; // each program's own: messages begin with it
 
-// Whether all is well, after a complaint on standard error where it is not.
+// Whether the call succeeded; if not, prints a message on standard error.
 bool is_ok(weft_status status);
 bool is_cl_ok(cl_int code, const char *call);
 bool is_there(void *memory);
 
-// Says on standard error what is wrong with a line of a file, and is false.
+// Prints what is wrong with a line of a file on standard error, and returns false.
 bool complain_at(const char *path, int64_t line, const char *what);
 
 // The file to read; "-" is standard input. NULL after a complaint.
 FILE *open_input(const char *path);
 void close_input(FILE *file); // NULL is fine
 
-// A whole number within bounds, and nothing else.
+// An integer within bounds, and nothing else.
 bool read_count(const char *text, int64_t least, int64_t most, int64_t *out);
 
-// A new row-major array [n_rows x n_cols] with a buffer of its own, or a vector [n_rows] where
-// n_cols is 0. It holds `data`, or zeros where that is NULL. The others are about such arrays, too.
+// A new row-major array [n_rows x n_cols] with a buffer of its own, or a vector [n_rows] if n_cols
+// is 0. It contains `data`, or zeros if that is NULL. The other functions use such arrays, too.
 bool make_tensor(weft_tensor *out, weft_context *ctx, weft_dtype dtype, int64_t n_rows,
                  int64_t n_cols, const void *data);
 
-// The same of numbers, which are rounded to f32 where that is the data type; else it is f64.
+// The same from doubles, which are rounded if the data type is f32; else it is f64.
 bool make_numbers(weft_tensor *out, weft_context *ctx, weft_dtype dtype, int64_t n_rows,
                   int64_t n_cols, const double *numbers);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads packages in two passes over one text in memory: names first, then what they depend on.
+// Reads packages in two passes over one text in memory: names first, then their dependencies.
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@ static const char *const field_names[N_FIELDS] = {
     "Package:", "Status:", "Provides:", "Pre-Depends:", "Depends:",
 };
 
-// What the file says of a package: the text after each colon, or NULL.
+// Fields of a package: the text after each colon, or NULL.
 typedef struct stanza {
     char *field[N_FIELDS];
 } stanza;
@@ -31,7 +31,7 @@ typedef struct reader {
     int64_t edge_room;
 } reader;
 
-// Room for one more of `count` things of `size` bytes; NULL where there is no memory.
+// Room for one more of `count` elements of `size` bytes; NULL if there is no memory.
 static void *grown(void *array, int64_t count, int64_t *room, size_t size)
 {
     if (count < *room)
@@ -68,7 +68,7 @@ static char *skip_blanks(char *text)
     return text + strspn(text, " \t");
 }
 
-// Ends the line at *cursor and moves on to the next; NULL where there are no more.
+// Ends the line at *cursor and moves to the next; NULL after the last.
 static char *next_line(char **cursor)
 {
     char *line = *cursor;
@@ -80,7 +80,7 @@ static char *next_line(char **cursor)
     return line;
 }
 
-// The next item of a list, without the blanks around it; *cursor moves behind the separator.
+// The next item of a list, without the blanks around it; moves *cursor after the separator.
 static char *next_item(char **cursor, char separator)
 {
     if (*cursor == NULL)
@@ -185,7 +185,7 @@ int64_t package_graph_find(const package_graph *graph, const char *name)
     return found != NULL ? found - graph->names : -1;
 }
 
-// Second pass: what there is to depend on, and who does.
+// Second pass: offers and dependencies.
 
 static int compare_offer_names(const void *a, const void *b)
 {
@@ -258,7 +258,7 @@ static bool add_edge(reader *r, int64_t first, int64_t from, int64_t to)
     return true;
 }
 
-// "a | b": edges to the first alternative that is there.
+// "a | b": edges to the first alternative that exists.
 static bool add_dependency(reader *r, int64_t first, int64_t from, char *alternatives)
 {
     char *item;

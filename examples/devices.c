@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // One sparse product over all OpenCL devices of a machine.
 //
-// Each device gets all of B, some rows of A, and makes the same rows of C = A B. First all get the
-// same amount of work; then each gets as much as it was fast while the others rested: devices that
-// share a processor do not gain. A is a small world's graph, B is random. It prints what each
-// device does and for how long, and holds C against the host.
+// Each device gets all of B, some rows of A, and computes the same rows of C = A B. First all get
+// the same amount of work; then each gets work by its speed alone, while the others are idle:
+// devices that share a processor do not gain. A is a small world's graph, B is random. It prints
+// each device's part and time, and compares C with the host's.
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS // clCreateCommandQueue
 #include <inttypes.h>
 #include <math.h>
@@ -27,7 +27,7 @@ typedef struct worker {
     int64_t first; // row of the whole C
     weft_csr A;
     weft_tensor B, C;
-    double least_ms; // of its part, while the other devices rest
+    double least_ms; // of its part, while the other devices are idle
 } worker;
 
 typedef struct product {
@@ -86,7 +86,7 @@ static bool open_workers(product *p)
             if (open_worker(next, devices[j], p))
                 p->n_workers++;
             else
-                close_worker(next); // it said why, and the others go on
+                close_worker(next); // it has printed why
         }
     }
     if (p->n_workers == 0)
@@ -102,7 +102,7 @@ static void close_workers(product *p)
 
 // ---- the product
 
-// A device whose part has no rows rests.
+// A device whose part has no rows is idle.
 static bool has_part(const worker *w)
 {
     return w->A.n_rows > 0;
@@ -122,7 +122,7 @@ static bool give_part(worker *w, const weft_csr_host *A, int64_t first, int64_t 
     return ok;
 }
 
-// shares == NULL: the same for all.
+// shares == NULL: equal parts.
 static bool deal(product *p, const double *shares)
 {
     int64_t starts[MOST_DEVICES + 1];
@@ -177,7 +177,7 @@ static bool run_together(product *p, double *least_ms)
     return ok;
 }
 
-// Work done in a millisecond, as parts are measured: entries and rows together.
+// Work done in a millisecond, in the unit of parts: entries and rows together.
 static double speed_of(const worker *w)
 {
     return (double)(w->A.nnz + w->A.n_rows) / w->least_ms;
@@ -193,7 +193,7 @@ static bool compute(product *p, double *together_ms)
     return deal(p, speeds) && run_each(p) && run_together(p, together_ms);
 }
 
-// ---- what came out
+// ---- results
 
 static bool collect(product *p)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pictures of digits as clocks show them, each somewhere else, dirty, and worn.
+// Pictures of digits as on clocks, each in another place, with noise and defects.
 #include "digits.h"
 
 #include <stdlib.h>

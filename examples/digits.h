@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pictures of digits as clocks show them, each somewhere else, dirty, and worn.
+// Pictures of digits as on clocks, each in another place, with noise and defects.
 #ifndef WEFT_EXAMPLES_DIGITS_H
 #define WEFT_EXAMPLES_DIGITS_H
 
@@ -17,7 +17,7 @@ typedef struct digits {
     int32_t *labels; // [n]: the class
 } digits;
 
-// Makes n of them up. False after a complaint on standard error.
+// Makes n of them. False after a message on standard error.
 bool digits_make(digits *out, int64_t n, chance *c);
 
 void digits_free(digits *d);

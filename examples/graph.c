@@ -38,7 +38,7 @@ typedef struct reader {
     bool has_values;
 } reader;
 
-// What cannot be read looks like the end of the file, and is said in its place.
+// A read error looks like the end of the file; its message replaces `what`.
 static bool complain(const reader *r, const char *what)
 {
     return complain_at(r->path, r->line, ferror(r->file) ? "cannot be read" : what);
@@ -50,7 +50,7 @@ static bool next_line(reader *r)
     return getline(&r->text, &r->text_room, r->file) >= 0;
 }
 
-// The next one that is not blank or a comment; false at the end of the file.
+// The next line that is not blank or a comment; false at the end of the file.
 static bool next_content(reader *r)
 {
     while (next_line(r)) {
@@ -83,7 +83,7 @@ static bool read_banner(reader *r)
     return true;
 }
 
-// Takes as many numbers from 0 on as there are places; false where they are not there.
+// Reads n numbers from 0 on; false if there are fewer.
 static bool take_counts(char **at, int n, int64_t *counts)
 {
     for (int i = 0; i < n; i++) {
@@ -179,7 +179,7 @@ void graph_free(graph *g)
     *g = (graph){0};
 }
 
-// What stood more than once was summed: only the pattern counts.
+// Sets the values of merged duplicates to 1: only the pattern counts.
 static void set_values(weft_csr_host *m)
 {
     const int32_t *offsets = m->offsets, *indices = m->indices;

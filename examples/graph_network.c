@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A graph convolution network looks at a graph (Kipf and Welling, "Semi-supervised classification
+// A graph convolution network classifies nodes (Kipf and Welling, "Semi-supervised classification
 // with graph convolutional networks", 2017):
 //
 //     H = relu(S X W1)         S = D^-1/2 (A + I) D^-1/2, the graph
 //     P = softmax(S H W2)      X features, W1 and W2 weights: random, and the same at every run
 //
-// The graph is a Matrix Market file, or a small world of the program's own. It prints what a layer
-// takes and how the nodes are classified, and computes some nodes again on the host.
+// The graph is a Matrix Market file, or a small world of the program's own. It prints times of the
+// layers and the classes of the nodes, and computes some nodes again on the host.
 #define _GNU_SOURCE // getopt_long
 #include <getopt.h>
 #include <math.h>
@@ -22,7 +22,7 @@ const char program_name[] = "graph_network";
 enum { N_RUNS = 5, N_CHECKED = 8, N_NEAR = 4, MOST_CLASSES = 64 };
 static const double REWIRED = 0.1;
 
-// In f32 a probability is good to some dozens of roundings of 6e-8.
+// In f32 a probability has an error of some dozens of roundings of 6e-8.
 static const double TOLERANCE = 1e-5;
 
 typedef struct options {
@@ -82,7 +82,7 @@ static void finish(network *net)
     weft_context_destroy(&net->ctx);
 }
 
-// Until the device is done; the least of several times is kept.
+// Waits for the device; records the shortest of several times.
 static bool finish_timing(const network *net, double start, double *least_ms)
 {
     const bool ok = is_cl_ok(clFinish(net->queue), "clFinish");

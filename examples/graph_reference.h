@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a graph convolution network is computed from, and what comes out of it for one node, on the
+// The operands of a graph convolution network, and its result for one node, computed on the
 // host:
 //
 //     P = softmax(S relu(S X W1) W2)
@@ -18,7 +18,7 @@ typedef struct graph_problem {
     float *W2; // [n_hidden x n_classes]
 } graph_problem;
 
-// Draws X, W1 and W2. False after a complaint on standard error.
+// Fills X, W1 and W2 with random numbers. False after a message on standard error.
 bool graph_problem_draw(graph_problem *p, chance *c);
 
 void graph_problem_free(graph_problem *p);
@@ -26,8 +26,8 @@ void graph_problem_free(graph_problem *p);
 // The node with the longest row.
 int64_t graph_problem_hub(const graph_problem *p);
 
-// The largest difference between a row of P and the same from plain loops in double, infinite where
-// a number is NaN. False after a complaint.
+// The largest difference between a row of P and the same from plain loops in double, infinite if a
+// number is NaN. False after a message.
 bool graph_problem_error(const graph_problem *p, int64_t node, const float *row, double *error);
 
 #endif

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ranks Debian packages by what the others lean upon: many personalised PageRanks at once.
+// Ranks Debian packages by the dependencies of others: many personalised PageRanks at once.
 //
 // A walker follows dependencies, each of a package's with the same probability. With probability
-// 1 - d it gives up and starts again at the ranking's seed; so it does where a package depends on
-// nothing. The share of its time that it spends at each package, x, is the ranking:
+// 1 - d, and at a package without dependencies, it starts again at the ranking's seed. The share of
+// its time that it spends at each package, x, is the ranking:
 //
 //     x = d M x + c v      M[to][from] = 1 / dependencies of `from`
 //                          v the seed, and c such that x sums to 1
@@ -33,7 +33,7 @@ typedef struct options {
     int n_seeds, n_rankings;
 } options;
 
-// What the device holds.
+// Arrays on the device.
 typedef struct walk {
     weft_context *ctx;
     weft_csr moves; // M
@@ -69,7 +69,7 @@ static bool make_moves(weft_csr_host *out, const package_graph *graph)
     return ok;
 }
 
-// And closes the file.
+// Closes the file, too.
 static bool print_matrix(FILE *file, const weft_csr_host *m)
 {
     const int32_t *offsets = m->offsets, *indices = m->indices;
@@ -85,7 +85,7 @@ static bool print_matrix(FILE *file, const weft_csr_host *m)
     return fclose(file) == 0 && ok;
 }
 
-// A new file beside the old one, with its permissions, or with those that new files have.
+// A new file beside the old one, with its permissions, or with those of new files.
 static FILE *create_beside(char beside[PATH_MAX], const char *file_name)
 {
     struct stat old;
@@ -104,7 +104,7 @@ static FILE *create_beside(char beside[PATH_MAX], const char *file_name)
     return NULL;
 }
 
-// The new file takes the old one's place once it is whole.
+// The new file replaces the old one when it is complete.
 static bool replace_matrix(const weft_csr_host *m, const char *file_name)
 {
     char beside[PATH_MAX];
@@ -115,7 +115,7 @@ static bool replace_matrix(const weft_csr_host *m, const char *file_name)
     return ok;
 }
 
-// Devices, pipes and symbolic links are written to.
+// Devices, pipes and symbolic links are written in place.
 static bool write_matrix(const weft_csr_host *m, const char *file_name)
 {
     struct stat old;
@@ -141,7 +141,7 @@ static bool make_buffer(cl_mem *out, const walk *w, const rankings *r, float *fr
     return is_cl_ok(code, "clCreateBuffer");
 }
 
-// `scores` holds V for the moment.
+// `scores` contains V at this point.
 static bool prepare(walk *w, const weft_csr_host *moves, rankings *r)
 {
     for (int64_t p = 0; p < r->n_packages; p++)
@@ -182,7 +182,7 @@ static bool read_back(const walk *w, cl_mem buffer, const rankings *r, float *to
     return is_cl_ok(code, "clEnqueueReadBuffer");
 }
 
-// Some steps, and until the device is done.
+// n steps; waits for the device.
 static bool steps(walk *w, rankings *r, int n)
 {
     bool ok = true;
@@ -220,7 +220,7 @@ static void finish(walk *w)
     weft_context_destroy(&w->ctx);
 }
 
-// The table, and whether it is right.
+// Prints the table; whether it is right.
 static bool report(const rankings *r, const package_graph *graph, const weft_csr_host *moves,
                    int n_shown, const char *device)
 {

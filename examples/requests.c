@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// A perceptron that answers requests of whatever size comes.
+// A perceptron that answers requests of any size.
 //
-// A server hands its network as many rows as have gathered: now 1, now 37, now 400. Each layer is
-// one product with its bias and activation at the end,
+// A server passes as many rows to its network as have gathered: now 1, now 37, now 400. Each layer
+// is one product with its bias and activation at the end,
 //
 //     h = gelu(x W1 + b1)     y = softmax(h W2 + b2)
 //
-// in kernels that take every number of rows: after the first few requests nothing is compiled any
-// more, and no row is padded. Some answers are computed again in double.
+// in kernels that accept every number of rows: after the first few requests nothing is compiled,
+// and no row is padded. Some answers are computed again in double.
 #include <getopt.h>
 #include <inttypes.h>
 #include <math.h>
@@ -29,7 +29,7 @@ typedef struct network {
     weft_tensor X, W1, B1, W2, B2, H, Y; // X, H and Y have room for the largest request
 } network;
 
-// What the requests came to.
+// Totals over requests.
 typedef struct tally {
     int64_t n_requests, n_rows;
     double ms, error;
@@ -160,7 +160,7 @@ static bool check_rows(const network *net, int64_t n, chance *c, double *error)
 
 // ---- many requests
 
-// Small ones are as many as large ones.
+// Small numbers are as likely as large ones.
 static int64_t some_rows(const network *net, chance *c)
 {
     return (int64_t)exp(chance_uniform(c) * log((double)net->most_rows + 1));

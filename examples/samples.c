@@ -36,7 +36,7 @@ static bool grow(samples *s, reader *r)
     return is_there(scores) && is_there(labels);
 }
 
-// Takes the next number of the row, and what parts it from the one behind; false at the end.
+// Reads the next number of the row and the separator after it; false at the end.
 static bool take_number(char **at, double *out)
 {
     char *end;
@@ -46,7 +46,7 @@ static bool take_number(char **at, double *out)
     return found;
 }
 
-// The first row says how many classes there are.
+// The first row determines the number of classes.
 static int64_t count_classes(char *row)
 {
     double number;
@@ -114,7 +114,7 @@ bool samples_make(samples *s)
     for (int64_t i = 0; ok && i < s->n; i++) {
         double sum = 0;
         for (int64_t c = 0; c < s->n_classes; c++) {
-            const double z = -1.5 * log(-log(chance_uniform(&state))); // some stand out
+            const double z = -1.5 * log(-log(chance_uniform(&state))); // some are large
             s->scores[i * s->n_classes + c] = (float)(s->temperature * z);
             sum += share[c] = exp(z);
         }

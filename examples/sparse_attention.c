@@ -2,19 +2,18 @@
 // A block of sparse attention against the dense one.
 //
 // In a language model each token attends to those before it: o = softmax(q K^T / sqrt(depth)) V,
-// once for each of several heads. That costs as much as the square of the tokens. Long texts are
-// mastered by attending only to the neighbours in a sliding k-block and to a few global tokens at
-// the beginning (Beltagy, Peters and Cohan, "Longformer", 2020; Zaheer and others, "Big Bird",
-// 2020):
+// once for each of several heads. The cost grows with the square of the tokens. For long texts each
+// attends only to the neighbours in a sliding window and to a few global tokens at the beginning
+// (Beltagy, Peters and Cohan, "Longformer", 2020; Zaheer and others, "Big Bird", 2020):
 //
-//     i attends to j  where  j <= i  and  (i - j < k-block  or  j < global)
+//     i attends to j  where  j <= i  and  (i - j < window  or  j < global)
 //
-// The queries and keys of each head have the root mean square 1, so that no weight depends on how
-// long they are (after Henry, Dachapally, Pawar and Chen, "Query-key normalization for
-// transformers", 2020).
+// The queries and keys of each head have the root mean square 1, so that no weight depends on their
+// length (after Henry, Dachapally, Pawar and Chen, "Query-key normalization for transformers",
+// 2020).
 //
 // Here the mask is a sparse matrix without values. The same call with every j <= i is the dense
-// attention that the time is compared with, and some rows of both are computed again in double.
+// attention, whose time is compared. Some rows of both are computed again in double.
 #include <getopt.h>
 #include <math.h>
 #include <stdio.h>
@@ -30,13 +29,13 @@ static const double tolerance = 2e-5; // of results within [-1, 1]
 static const double epsilon = 1e-6;   // of the mean squares of queries and keys
 
 typedef struct block {
-    int64_t n_rows, k_block, n_global, n_heads, depth;
+    int64_t n_rows, window, n_global, n_heads, depth;
     float *q, *k, *v, *o; // [rows x heads x depth]
     weft_context *ctx;
     weft_tensor Q, K, V, O; // the same
 } block;
 
-// What one mask comes to.
+// Results with one mask.
 typedef struct outcome {
     int64_t n_entries;
     double ms, error;
@@ -49,15 +48,15 @@ static size_t count_of(const block *b)
 
 // ---- the mask
 
-static bool attends(const block *b, int64_t k_block, int64_t i, int64_t j)
+static bool attends(const block *b, int64_t window, int64_t i, int64_t j)
 {
-    return j <= i && (i - j < k_block || j < b->n_global);
+    return j <= i && (i - j < window || j < b->n_global);
 }
 
 // On the host, by rows.
-static bool make_mask(weft_csr_host *out, const block *b, int64_t k_block)
+static bool make_mask(weft_csr_host *out, const block *b, int64_t window)
 {
-    int64_t widest = k_block + b->n_global;
+    int64_t widest = window + b->n_global;
     widest = widest < b->n_rows ? widest : b->n_rows;
     int32_t *offsets = calloc((size_t)b->n_rows + 1, sizeof(*offsets));
     int32_t *indices = malloc((size_t)(b->n_rows * widest) * sizeof(*indices));
@@ -67,14 +66,14 @@ static bool make_mask(weft_csr_host *out, const block *b, int64_t k_block)
         return false;
     for (int64_t i = 0; i < b->n_rows; i++) {
         for (int64_t j = 0; j <= i; j++)
-            if (attends(b, k_block, i, j))
+            if (attends(b, window, i, j))
                 indices[out->nnz++] = (int32_t)j;
         offsets[i + 1] = (int32_t)out->nnz;
     }
     return true;
 }
 
-// Its values say nothing: there are none.
+// Without values.
 static bool upload_mask(weft_csr *out, const block *b, const weft_csr_host *host)
 {
     weft_tensor offsets, indices = {0};
@@ -101,7 +100,7 @@ static bool make_array(float **host, weft_tensor *t, const block *b, chance seed
            make_tensor(t, b->ctx, WEFT_F32, b->n_rows, b->n_heads * b->depth, *host);
 }
 
-// Seen as [heads x rows x depth]: nothing is moved.
+// A view as [heads x rows x depth], without a copy.
 static weft_tensor heads_of(const block *b, const weft_tensor *array)
 {
     weft_tensor t = {.buffer = array->buffer,
@@ -140,7 +139,7 @@ static void finish(block *b)
 
 // ---- on the host
 
-// NaN is worse than any number.
+// NaN is larger than any number.
 static double worse(double a, double b)
 {
     return isnan(a) || a > b ? a : b;
@@ -159,14 +158,14 @@ static double similarity(const block *b, const float *q, const float *k)
     return product / sqrt(depth * (q_squares / depth + epsilon) * (k_squares / depth + epsilon));
 }
 
-// Row i of one head in double, by the formula: how far o is from it.
-static double row_error(const block *b, int64_t k_block, int64_t head, int64_t i, double *weights)
+// The error of row i of one head, which is computed in double by the formula.
+static double row_error(const block *b, int64_t window, int64_t head, int64_t i, double *weights)
 {
     const int64_t step = b->n_heads * b->depth, at = head * b->depth;
     double top = -INFINITY, sum = 0, error = 0;
     for (int64_t j = 0; j <= i; j++) {
         weights[j] = -INFINITY;
-        if (!attends(b, k_block, i, j))
+        if (!attends(b, window, i, j))
             continue;
         weights[j] = similarity(b, b->q + i * step + at, b->k + j * step + at);
         top = fmax(top, weights[j]);
@@ -183,13 +182,13 @@ static double row_error(const block *b, int64_t k_block, int64_t head, int64_t i
 }
 
 // The largest error of some rows, the last one among them.
-static bool find_error(double *out, const block *b, int64_t k_block)
+static bool find_error(double *out, const block *b, int64_t window)
 {
     double *weights = malloc((size_t)b->n_rows * sizeof(*weights));
     *out = 0;
     for (int64_t c = 1; weights != NULL && c <= N_CHECKED; c++) {
         const int64_t row = c * b->n_rows / N_CHECKED - 1;
-        *out = worse(*out, row_error(b, k_block, c % b->n_heads, row > 0 ? row : 0, weights));
+        *out = worse(*out, row_error(b, window, c % b->n_heads, row > 0 ? row : 0, weights));
     }
     const bool ok = is_there(weights);
     free(weights);
@@ -198,7 +197,7 @@ static bool find_error(double *out, const block *b, int64_t k_block)
 
 // ---- on the device
 
-// The best of some runs; the one before them compiles.
+// The best of some runs, after one that compiles.
 static bool time_runs(outcome *out, const block *b, const weft_csr *mask)
 {
     const cl_command_queue queue = weft_context_queue(b->ctx);
@@ -217,12 +216,12 @@ static bool time_runs(outcome *out, const block *b, const weft_csr *mask)
     return ok && read_tensor(queue, &b->O, b->o);
 }
 
-static bool attend(outcome *out, const block *b, int64_t k_block)
+static bool attend(outcome *out, const block *b, int64_t window)
 {
     weft_csr_host host;
     weft_csr mask = {0};
-    const bool ok = make_mask(&host, b, k_block) && upload_mask(&mask, b, &host) &&
-                    time_runs(out, b, &mask) && find_error(&out->error, b, k_block);
+    const bool ok = make_mask(&host, b, window) && upload_mask(&mask, b, &host) &&
+                    time_runs(out, b, &mask) && find_error(&out->error, b, window);
     out->n_entries = host.nnz;
     weft_csr_destroy(&mask);
     free(host.offsets);
@@ -235,8 +234,8 @@ static bool report(const block *b, const outcome *sparse, const outcome *dense)
     const bool is_right = sparse->error < tolerance && dense->error < tolerance;
     printf("%lld tokens, %lld heads of %lld on %s\n", (long long)b->n_rows, (long long)b->n_heads,
            (long long)b->depth, weft_context_limits(b->ctx)->name);
-    printf("A k_block of %lld and %lld global tokens keep %lld of %lld entries (%.1f%%)\n",
-           (long long)b->k_block, (long long)b->n_global, (long long)sparse->n_entries,
+    printf("A window of %lld and %lld global tokens keep %lld of %lld entries (%.1f%%)\n",
+           (long long)b->window, (long long)b->n_global, (long long)sparse->n_entries,
            (long long)dense->n_entries, 100 * (double)sparse->n_entries / (double)dense->n_entries);
     printf("  sparse  %9.3f ms  error %.1e\n", sparse->ms, sparse->error);
     printf("  dense   %9.3f ms  error %.1e\n", dense->ms, dense->error);
@@ -250,15 +249,15 @@ static bool report(const block *b, const outcome *sparse, const outcome *dense)
 static bool read_options(block *out, int argc, char **argv)
 {
     static const struct option names[] = {
-        {"rows", required_argument, NULL, 'r'},   {"k_block", required_argument, NULL, 'w'},
+        {"rows", required_argument, NULL, 'r'},   {"window", required_argument, NULL, 'w'},
         {"global", required_argument, NULL, 'g'}, {"heads", required_argument, NULL, 'h'},
         {"depth", required_argument, NULL, 'd'},  {0}};
-    *out = (block){.n_rows = 1024, .k_block = 64, .n_global = 16, .n_heads = 4, .depth = 64};
+    *out = (block){.n_rows = 1024, .window = 64, .n_global = 16, .n_heads = 4, .depth = 64};
     bool ok = true;
     int letter;
     while (ok && (letter = getopt_long(argc, argv, "r:w:g:h:d:", names, NULL)) != -1) {
         int64_t *fields[256] = {['r'] = &out->n_rows,
-                                ['w'] = &out->k_block,
+                                ['w'] = &out->window,
                                 ['g'] = &out->n_global,
                                 ['h'] = &out->n_heads,
                                 ['d'] = &out->depth};
@@ -266,7 +265,7 @@ static bool read_options(block *out, int argc, char **argv)
              read_count(optarg, letter != 'g', letter == 'h' || letter == 'd' ? 1024 : MOST,
                         fields[letter]);
     }
-    return ok && optind == argc && out->k_block <= out->n_rows && out->n_global <= out->n_rows;
+    return ok && optind == argc && out->window <= out->n_rows && out->n_global <= out->n_rows;
 }
 
 int main(int argc, char **argv)
@@ -274,12 +273,12 @@ int main(int argc, char **argv)
     block b;
     outcome sparse, dense;
     if (!read_options(&b, argc, argv)) {
-        fprintf(stderr, "usage: sparse_attention [--rows N] [--k_block N] [--global N] [--heads N] "
+        fprintf(stderr, "usage: sparse_attention [--rows N] [--window N] [--global N] [--heads N] "
                         "[--depth N]\n"
-                        "up to 32768 rows (tokens); k_block and global tokens up to as many\n");
+                        "up to 32768 rows (tokens); window and global tokens up to as many\n");
         return 2;
     }
-    const bool ok = prepare(&b) && attend(&sparse, &b, b.k_block) && attend(&dense, &b, b.n_rows) &&
+    const bool ok = prepare(&b) && attend(&sparse, &b, b.window) && attend(&dense, &b, b.n_rows) &&
                     report(&b, &sparse, &dense);
     finish(&b);
     return ok ? EXIT_SUCCESS : EXIT_FAILURE;

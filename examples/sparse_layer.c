@@ -120,8 +120,8 @@ static bool find_largest(const double *values, int64_t n_values, int64_t n, doub
     return true;
 }
 
-// Those of the pattern's entries that are at least as large as `least`, with these values.
-static bool keep_largest(weft_csr_host *out, const weft_csr_host *pattern, const double *values,
+// The pattern's entries of values of at least `least` in magnitude.
+static bool copy_largest(weft_csr_host *out, const weft_csr_host *pattern, const double *values,
                          double least)
 {
     const int32_t *offsets = pattern->offsets, *indices = pattern->indices;
@@ -157,7 +157,7 @@ bool sparse_layer_prune(sparse_layer *layer, double sparsity)
     const bool ok = is_there(values) &&
                     read_numbers(weft_context_queue(layer->ctx), &layer->w, values) &&
                     find_largest(values, pattern->nnz, n_kept, &least) &&
-                    keep_largest(&pruned, pattern, values, least);
+                    copy_largest(&pruned, pattern, values, least);
     free(values);
     if (!ok)
         return false;

@@ -9,8 +9,8 @@
 //     dX = W^T dZ                     weft_sparse_linear_dx() with a plan for the transpose
 //     v = momentum v + dw, w -= rate v    for each weight, and for b likewise
 //
-// Calls enqueue on the context's queue and return, but where it is said that they wait. All are
-// false after a complaint on standard error.
+// Calls enqueue on the context's queue and return, unless a comment says that they wait. All return
+// false after a message on standard error.
 #ifndef WEFT_EXAMPLES_SPARSE_LAYER_H
 #define WEFT_EXAMPLES_SPARSE_LAYER_H
 
@@ -19,7 +19,7 @@
 typedef struct sparse_layer {
     weft_context *ctx;
     bool relu;
-    weft_csr_host pattern; // W as it was made
+    weft_csr_host pattern; // W as created
     weft_csr W;
     weft_spmm_plan *plan, *transposed; // for W and for W^T
     weft_tensor w, dw, vw;             // W's values [nnz], with gradients and velocities
@@ -27,8 +27,8 @@ typedef struct sparse_layer {
 } sparse_layer;
 
 // f32 or f64 weights with i32 offsets and indices, as weft_csr_host_from_*() make them; b begins
-// with `bias` everywhere, all velocities with 0. The layer takes the weights' arrays over and
-// zeroes *weights, also where it fails; the layer is to be freed either way. Waits.
+// with `bias` everywhere, all velocities with 0. The layer takes ownership of the weights' arrays
+// and zeroes *weights, also on failure; the layer must be freed either way. Waits.
 bool sparse_layer_create(sparse_layer *out, weft_context *ctx, weft_csr_host *weights, double bias,
                          bool relu);
 
@@ -43,9 +43,8 @@ bool sparse_layer_backward(const sparse_layer *layer, const weft_tensor *X, cons
 
 bool sparse_layer_update(const sparse_layer *layer, double rate, double momentum);
 
-// Leaves the largest weights, so many that `sparsity` of the whole matrix is without an entry: one
-// of them at least, and all that are as large as the smallest that stays. Velocities of weights
-// begin with 0 again. Waits.
+// Keeps the largest weights, so that `sparsity` of the whole matrix has no entry: at least one, and
+// all that equal the smallest kept one. Velocities of weights begin with 0 again. Waits.
 bool sparse_layer_prune(sparse_layer *layer, double sparsity);
 
 #endif

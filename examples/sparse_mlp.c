@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Teaches a multilayer perceptron to read digits, prunes nine of ten weights, and teaches what is
-// left of it.
+// Trains a multilayer perceptron to read digits, prunes nine of ten weights, and trains the rest.
 //
 // The pictures are made up, and the same at every run. Weights are sparse matrices from the
 // beginning, with an entry for every weight; pruning keeps the largest of each layer (Han, Pool,
 // Tran and Dally, "Learning both weights and connections for efficient neural networks", 2015).
-// From then on each step touches and computes only what is left: forward and backward by SpMM,
-// gradients by SDDMM. sparse_layer.h has the formulas.
+// From then on each step reads and computes only the remaining weights: forward and backward by
+// SpMM, gradients by SDDMM. sparse_layer.h has the formulas.
 #define _GNU_SOURCE // getopt_long
 #include <getopt.h>
 #include <stdio.h>
@@ -44,7 +43,7 @@ static bool make_samples(const course *c, sparse_samples *out, int64_t n, chance
     return ok;
 }
 
-// So many pictures to learn from, and others to be judged by.
+// Makes n_lessons pictures for training, and n_exam others for the test.
 static bool prepare(course *c, int64_t n_lessons, int64_t n_exam)
 {
     const int64_t width = c->asked->width;
@@ -69,7 +68,7 @@ static void finish(course *c)
     weft_context_destroy(&c->ctx);
 }
 
-// The line of a table; pictures that the network has not learnt from.
+// A line of the table, from pictures that the network was not trained with.
 static bool look(const course *c, const char *phase, int64_t step, double *loss)
 {
     double right;
@@ -80,7 +79,7 @@ static bool look(const course *c, const char *phase, int64_t step, double *loss)
     return ok;
 }
 
-// Some steps, and until the device is done.
+// Some steps; waits for the device.
 static bool steps(const course *c, int64_t first, int64_t end)
 {
     bool ok = true;
@@ -93,7 +92,7 @@ static bool steps(const course *c, int64_t first, int64_t end)
     return ok && is_cl_ok(clFinish(weft_context_queue(c->ctx)), "clFinish");
 }
 
-// Teaches, and tells the loss before and after, and what a step takes but for the first, which
+// Trains, and returns the loss before and after, and the time of a step, without the first, which
 // compiles.
 static bool train(const course *c, const char *phase, double *before, double *after, double *ms)
 {

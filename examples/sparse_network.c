@@ -5,8 +5,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-// Of units that pruning leaves without weights, too: at 0 relu would let nothing through, and never
-// change.
+// Also for units that pruning leaves without weights: at 0 relu would have no gradient, and they
+// would never change.
 static const double BIAS = 0.05;
 
 // Some neighbouring columns of a matrix, or elements of a vector.

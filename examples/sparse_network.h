@@ -3,8 +3,8 @@
 //
 //     loss = mean over samples of -log(softmax(Z)[label])
 //
-// by stochastic gradient descent with momentum. All calls wait but sparse_network_step(), and are
-// false after a complaint on standard error.
+// by stochastic gradient descent with momentum. All calls wait except sparse_network_step(), and
+// return false after a message on standard error.
 #ifndef WEFT_EXAMPLES_SPARSE_NETWORK_H
 #define WEFT_EXAMPLES_SPARSE_NETWORK_H
 
@@ -38,7 +38,7 @@ void sparse_samples_free(sparse_samples *samples);
 
 // Layers from sizes[0] inputs to sizes[1], ... to sizes[n_layers], in f32, with an entry for
 // every weight, drawn at random (He and others, "Delving deep into rectifiers", 2015). The network
-// is to be freed also where this fails.
+// must be freed also after a failure.
 bool sparse_network_create(sparse_network *out, weft_context *ctx, int n_layers,
                            const int64_t *sizes, int64_t most_samples, chance *c);
 
@@ -48,7 +48,7 @@ void sparse_network_free(sparse_network *net);
 int64_t sparse_network_entries(const sparse_network *net);
 int64_t sparse_network_weights(const sparse_network *net);
 
-// The loss, and the share of samples that are answered right.
+// The loss, and the share of samples with the right answer.
 bool sparse_network_judge(const sparse_network *net, const sparse_samples *samples, double *loss,
                           double *right);
 

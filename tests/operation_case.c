@@ -119,12 +119,12 @@ static weft_status product_with(operation_operands *o, weft_context *ctx,
 }
 
 static weft_status spmm_planned(operation_operands *o, weft_context *ctx, bool transpose_a,
-                                weft_spmm_order order)
+                                weft_spmm_row_schedule schedule)
 {
     weft_spmm_plan *plan = NO_HANDLE(o);
     weft_status status = weft_spmm_plan_create(
         &plan, ctx, o->queue, &o->A,
-        WEFT_SPMM_PLAN(.transpose_a = transpose_a, .row_chunk = CHUNK, .order = order));
+        WEFT_SPMM_PLAN(.transpose_a = transpose_a, .row_chunk = CHUNK, .row_schedule = schedule));
     assert_true((plan != NULL) == (status == WEFT_OK));
     if (status == WEFT_OK)
         status = product_with(o, ctx, plan, transpose_a);
@@ -135,17 +135,17 @@ static weft_status spmm_planned(operation_operands *o, weft_context *ctx, bool t
 
 static weft_status spmm_with_plan(operation_operands *o, weft_context *ctx)
 {
-    return spmm_planned(o, ctx, false, WEFT_SPMM_ORDER_DEFAULT);
+    return spmm_planned(o, ctx, false, WEFT_SPMM_ROW_SCHEDULE_DEFAULT);
 }
 
 static weft_status spmm_from_queue(operation_operands *o, weft_context *ctx)
 {
-    return spmm_planned(o, ctx, false, WEFT_SPMM_ORDER_QUEUE);
+    return spmm_planned(o, ctx, false, WEFT_SPMM_ROW_SCHEDULE_QUEUE);
 }
 
 static weft_status spmm_transposed(operation_operands *o, weft_context *ctx)
 {
-    return spmm_planned(o, ctx, true, WEFT_SPMM_ORDER_SORTED);
+    return spmm_planned(o, ctx, true, WEFT_SPMM_ROW_SCHEDULE_SORTED);
 }
 
 static weft_status spmm_largest(operation_operands *o, weft_context *ctx)

@@ -67,7 +67,7 @@ static weft_limits random_limits(random_state *random, size_t profile, int64_t l
     limits.l1_bytes = random_below(random, 3) ? (uint64_t)plan_power(random, 40) : 0;
     limits.l2_bytes = random_below(random, 3) ? (uint64_t)plan_power(random, 40) : 0;
     limits.has_subgroups = random_below(random, 2);
-    limits.max_turns = (int)(random_below(random, 2) * random_between(random, 1, INT32_MAX));
+    limits.max_iterations = (int)(random_below(random, 2) * random_between(random, 1, INT32_MAX));
     return limits;
 }
 

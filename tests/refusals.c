@@ -620,8 +620,7 @@ static void add_workspaces(list *l, size_t bytes)
     add_workspace(l, at->image, ": the memory object is an image or pipe, not a buffer");
     add_workspace(l, at->constant, " is an output, its buffer is CL_MEM_READ_ONLY");
     add_workspace(l, at->write_only, ": kernels read it, its buffer is CL_MEM_WRITE_ONLY");
-    add_workspace(l, at->crooked,
-                  " lies 4 bytes behind a multiple of 128 in the memory of the host");
+    add_workspace(l, at->crooked, " is 4 bytes behind a multiple of 128 in the memory of the host");
     for (int k = 0; k < own_call_count(l->good) * PARTS; k++)
         add_workspace_overlap(l, bytes, k / PARTS, (part)(k % PARTS));
 }

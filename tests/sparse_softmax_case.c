@@ -215,8 +215,8 @@ bool sparse_is_possible(weft_context *ctx, const sparse_case *of)
     return of->dtype != WEFT_F64 || weft_context_limits(ctx)->has_f64;
 }
 
-void sparse_create(sparse_operands *o, weft_context *ctx, cl_command_queue queue,
-                   const sparse_case *of)
+void sparse_operands_create(sparse_operands *o, weft_context *ctx, cl_command_queue queue,
+                            const sparse_case *of)
 {
     random_state random = {of->seed};
     *o = (sparse_operands){.of = *of, .ctx = ctx, .queue = queue};
@@ -241,7 +241,7 @@ static void array_destroy(sparse_array *array)
     free(array->before);
 }
 
-void sparse_destroy(sparse_operands *o)
+void sparse_operands_destroy(sparse_operands *o)
 {
     o->csr.values = NULL; // one of the arrays below
     weft_csr_destroy(&o->csr);
@@ -386,8 +386,8 @@ void sparse_run(weft_context *ctx, const sparse_case *of)
     sparse_operands o;
     if (!sparse_is_possible(ctx, of))
         return;
-    sparse_create(&o, ctx, weft_context_queue(ctx), of);
+    sparse_operands_create(&o, ctx, weft_context_queue(ctx), of);
     sparse_call(&o);
     sparse_check(&o);
-    sparse_destroy(&o);
+    sparse_operands_destroy(&o);
 }

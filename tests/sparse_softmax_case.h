@@ -81,9 +81,9 @@ typedef struct sparse_operands {
 // Whether the device has the data type.
 bool sparse_is_possible(weft_context *ctx, const sparse_case *of);
 
-void sparse_create(sparse_operands *o, weft_context *ctx, cl_command_queue queue,
-                   const sparse_case *of);
-void sparse_destroy(sparse_operands *o);
+void sparse_operands_create(sparse_operands *o, weft_context *ctx, cl_command_queue queue,
+                            const sparse_case *of);
+void sparse_operands_destroy(sparse_operands *o);
 
 // The params of the case, to change before the call.
 weft_sparse_softmax_params sparse_params(const sparse_operands *o);

@@ -268,7 +268,7 @@ static void make_plan(spmm_operands *o)
     const spmm_case *of = &o->of;
     const weft_spmm_plan_params *params =
         WEFT_SPMM_PLAN(.transpose_a = of->transpose_a, .row_chunk = of->plan_row_chunk,
-                       .order = of->order);
+                       .row_schedule = of->row_schedule);
     if (of->is_dcsr)
         assert_ok(weft_spmm_dcsr_plan_create(&o->plan, o->ctx, o->queue, &o->D, params));
     else
@@ -513,7 +513,7 @@ weft_spmm_problem spmm_problem(const spmm_operands *o)
         .entry_alignment = min_divisor(1 << 16, entries, 2),
         .rows = o->plan ? weft_spmm_plan_rows(o->plan) : NULL,
         .reduction = o->of.reduction,
-        .order = o->of.order,
+        .row_schedule = o->of.row_schedule,
     };
 }
 

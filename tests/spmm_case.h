@@ -43,7 +43,7 @@ typedef struct spmm_case {
     weft_activation activation;
     bool with_plan;
     int64_t plan_row_chunk; // for the plan
-    weft_spmm_order order;
+    weft_spmm_row_schedule row_schedule;
     const weft_spmm_tiling *tiling; // NULL: the library chooses
 } spmm_case;
 

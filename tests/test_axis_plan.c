@@ -337,7 +337,7 @@ static weft_axis_problem random_problem(random_state *random)
         .low_adjacent = random_below(random, 4) != 0,
         .mid_adjacent = random_below(random, 2) != 0,
         .writes_all = random_below(random, 2) != 0,
-        .keeps = random_below(random, 2) != 0,
+        .caches = random_below(random, 2) != 0,
     };
 }
 
@@ -423,7 +423,7 @@ static void check_extremes(const weft_limits *limits)
                                            .low_adjacent = i & 1,
                                            .mid_adjacent = i & 2,
                                            .writes_all = i & 4,
-                                           .keeps = i & 4};
+                                           .caches = i & 4};
         check_problem(limits, &problem);
     }
 }

@@ -144,7 +144,7 @@ static void test_refused_memory(void **state)
 
 // Rows of 896: on the CPU 56 vectors in chunks of eight, each with one more; on the GPU 28 numbers
 // of each of 4 x 32 items, in three such chunks and four alone.
-static void test_kept(void **state)
+static void test_cached(void **state)
 {
     (void)state;
     weft_axis_problem row = {.high = 24576,
@@ -153,16 +153,16 @@ static void test_kept(void **state)
                              .low_adjacent = true,
                              .mid_adjacent = true,
                              .writes_all = true,
-                             .keeps = true};
+                             .caches = true};
     weft_axis_tiling t = weft_axis_tiling_for(&cpu, &row);
-    assert_int_equal(weft_axis_tiling_kept_bytes(&t, &row), 7 * 9 * 64 + 7 * 64);
+    assert_int_equal(weft_axis_tiling_cached_bytes(&t, &row), 7 * 9 * 64 + 7 * 64);
     t = weft_axis_tiling_for(&gpu, &row);
-    assert_int_equal(weft_axis_tiling_kept_bytes(&t, &row), 4 * 32 * (3 * 9 + 4 * 2) * 4);
+    assert_int_equal(weft_axis_tiling_cached_bytes(&t, &row), 4 * 32 * (3 * 9 + 4 * 2) * 4);
     row.mid = 100000;
-    assert_false(weft_axis_tiling_for(&cpu, &row).keep || weft_axis_tiling_for(&gpu, &row).keep);
-    check_refused(&gpu, &row, &t, "keep takes 1804800 bytes");
-    row.keeps = false;
-    check_refused(&gpu, &row, &t, "only softmax keeps");
+    assert_false(weft_axis_tiling_for(&cpu, &row).cache || weft_axis_tiling_for(&gpu, &row).cache);
+    check_refused(&gpu, &row, &t, "cache takes 1804800 bytes");
+    row.caches = false;
+    check_refused(&gpu, &row, &t, "only softmax caches");
 }
 
 int main(void)
@@ -170,7 +170,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_refused_ranges), cmocka_unit_test(test_refused_lines),
         cmocka_unit_test(test_short_rows),     cmocka_unit_test(test_refused_memory),
-        cmocka_unit_test(test_kept),
+        cmocka_unit_test(test_cached),
     };
     return cmocka_run_group_tests_name("axis tiling check", tests, NULL, NULL);
 }

@@ -188,7 +188,7 @@ static void test_tilings_that_do_not_serve(void **state)
     assert_int_equal(
         weft_csr_dense_tiling_check(&t, &limits, &(weft_csr_dense_problem){4, 4, WEFT_F32}),
         WEFT_BAD_ARGUMENT);
-    assert_says("tiling.columns 100 want 36 bytes; local memory has 35");
+    assert_says("tiling.columns 100 require 36 bytes; local memory has 35");
 }
 
 static void test_f64_where_there_is_none(void **state)

@@ -168,7 +168,7 @@ static void test_shapes_that_disagree(void **state)
 static void test_types_that_disagree(void **state)
 {
     (void)state;
-    REFUSE(WEFT_BAD_DTYPE, "A is f32, T f16; both want the same", c.T.dtype = WEFT_F16);
+    REFUSE(WEFT_BAD_DTYPE, "A is f32, T f16; both must be the same", c.T.dtype = WEFT_F16);
     REFUSE(WEFT_BAD_DTYPE, "source is f32, A's offsets are i32", c.source.dtype = WEFT_F32);
 }
 

@@ -300,12 +300,12 @@ static void test_loops_that_end(void **state)
     (void)state;
     static const struct {
         const char *name;
-        int max_turns;
+        int max_iterations;
     } known[] = {{"llvmpipe (LLVM 15.0.6, 256 bits)", 65535}, {"not llvmpipe", 0}, {NULL, 0}};
     for (int i = 0; i < 3; i++) {
         pretended other = pocl;
         other.name = known[i].name;
-        assert_int_equal(queried(&other).max_turns, known[i].max_turns);
+        assert_int_equal(queried(&other).max_iterations, known[i].max_iterations);
     }
 }
 

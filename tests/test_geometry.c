@@ -64,13 +64,12 @@ static void check_known(const weft_limits *limits, const known *cases, size_t n)
         const weft_geometry *e = &cases[i].expected;
         const weft_geometry g =
             weft_geometry_for(limits, cases[i].high, cases[i].mid, cases[i].low);
-        if (g.block_x != e->block_x || g.block_y != e->block_y ||
-            g.vector_width_x != e->vector_width_x || g.vector_width_y != e->vector_width_y ||
-            g.grid_x != e->grid_x || g.grid_y != e->grid_y)
+        if (g.block_x != e->block_x || g.block_y != e->block_y || g.lanes_x != e->lanes_x ||
+            g.lanes_y != e->lanes_y || g.grid_x != e->grid_x || g.grid_y != e->grid_y)
             fail_msg("%s, (%" PRId64 ", %" PRId64 ", %" PRId64 "): %d x %d lanes, %d x %d an item, "
                      "grid %" PRId64 " x %" PRId64,
                      limits->name, cases[i].high, cases[i].mid, cases[i].low, g.block_x, g.block_y,
-                     g.vector_width_x, g.vector_width_y, g.grid_x, g.grid_y);
+                     g.lanes_x, g.lanes_y, g.grid_x, g.grid_y);
     }
 }
 
@@ -191,17 +190,16 @@ static int64_t least_lanes(const weft_limits *limits, int64_t mid, int64_t low)
 // What is wrong with a geometry; NULL where nothing is.
 static const char *fault_of_block(const weft_limits *limits, const weft_geometry *g)
 {
-    if (!is_pow2(g->block_x) || !is_pow2(g->block_y) || !is_pow2(g->vector_width_x) ||
-        !is_pow2(g->vector_width_y))
+    if (!is_pow2(g->block_x) || !is_pow2(g->block_y) || !is_pow2(g->lanes_x) ||
+        !is_pow2(g->lanes_y))
         return "not powers of two";
-    if (g->block_x % g->vector_width_x != 0 || g->block_y % g->vector_width_y != 0)
+    if (g->block_x % g->lanes_x != 0 || g->block_y % g->lanes_y != 0)
         return "an item compensations more lanes than the block has";
     if ((int64_t)g->block_x * g->block_y > limits->max_block)
         return "more lanes than max_block";
-    if ((int64_t)g->vector_width_x * g->vector_width_y >
-        (int64_t)limits->vector_width * limits->vectors)
+    if ((int64_t)g->lanes_x * g->lanes_y > (int64_t)limits->vector_width * limits->vectors)
         return "more lanes in an item than vector_width x vectors";
-    if (g->block_y / g->vector_width_y > limits->max_items_y)
+    if (g->block_y / g->lanes_y > limits->max_items_y)
         return "more items on one output than max_items_y";
     return NULL;
 }
@@ -254,8 +252,8 @@ static void check_problem(const weft_limits *limits, int64_t high, int64_t mid, 
     if (fault)
         fail_msg("%s, (%" PRId64 ", %" PRId64 ", %" PRId64 "): %s: %d x %d lanes, %d x %d an item, "
                  "grid %" PRId64 " x %" PRId64,
-                 limits->name, high, mid, low, fault, g.block_x, g.block_y, g.vector_width_x,
-                 g.vector_width_y, g.grid_x, g.grid_y);
+                 limits->name, high, mid, low, fault, g.block_x, g.block_y, g.lanes_x, g.lanes_y,
+                 g.grid_x, g.grid_y);
 }
 
 // Lanes are there where the problem has them, and grow with it.

@@ -137,7 +137,7 @@ static void test_check_names_the_field(void **state)
     SPOILT(cache_line_bytes, 0);
     SPOILT(least_subgroup, -1);
     SPOILT(least_subgroup, 12);
-    SPOILT(max_turns, -1);
+    SPOILT(max_iterations, -1);
     SPOILT(peak_gbps, -1);
     SPOILT(peak_gflops, (double)NAN);
 
@@ -181,7 +181,7 @@ static void test_quirks_are_what_is_lacking(void **state)
     less[4].local_is_fast = false;
     less[5].max_items = 127;
     less[6].max_items_along[1] = 1;
-    less[7].max_turns = 65535;
+    less[7].max_iterations = 65535;
     static const char *const words[] = {"f64",
                                         "f16",
                                         "multiply-add",
@@ -294,9 +294,9 @@ static void test_the_earlier_end_of_loops_holds(void **state)
     static const int ends[][3] = {{0, 0, 0}, {0, 7, 7}, {7, 0, 7}, {7, 9, 7}, {9, 7, 7}};
     for (int i = 0; i < 5; i++) {
         weft_limits wanted = *weft_profile_find("v100"), real = wanted;
-        wanted.max_turns = ends[i][0];
-        real.max_turns = ends[i][1];
-        assert_int_equal(weft_limits_clamp(&wanted, &real).max_turns, ends[i][2]);
+        wanted.max_iterations = ends[i][0];
+        real.max_iterations = ends[i][1];
+        assert_int_equal(weft_limits_clamp(&wanted, &real).max_iterations, ends[i][2]);
     }
 }
 
@@ -448,7 +448,7 @@ static void test_limits_that_are_none(void **state)
                     .qk_adjacent = true, .vo_adjacent = true, .alignment = 4);
         SAME_TILING(axis, .high = 1000, .mid = 1000, .low = 64, .low_adjacent = true);
         SAME_TILING(axis, .high = 1000, .mid = 1, .low = 4096, .low_adjacent = true,
-                    .writes_all = true, .keeps = true);
+                    .writes_all = true, .caches = true);
         SAME_TILING(elementwise, .columns = 1000, .rows = 1000, .outers = 1, .element_bytes = 8,
                     .out_bytes = 4, .n_across = 1);
         for (int j = 0; j < 3; j++) // blocks, rows, dots

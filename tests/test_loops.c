@@ -43,9 +43,10 @@ static void test_loops_turn_as_often_as_the_limits_say(void **state)
 {
     (void)state;
     weft_context *ctx = open_context(NULL);
-    const int max_turns = weft_context_limits(ctx)->max_turns, taken = turns_taken(ctx);
-    if (taken != TURNS && (max_turns == 0 || taken < max_turns))
-        fail_msg("%d turns of %d were taken, and max_turns is %d", taken, TURNS, max_turns);
+    const int max_iterations = weft_context_limits(ctx)->max_iterations, taken = turns_taken(ctx);
+    if (taken != TURNS && (max_iterations == 0 || taken < max_iterations))
+        fail_msg("%d turns of %d were taken, and max_iterations is %d", taken, TURNS,
+                 max_iterations);
     weft_context_destroy(&ctx);
 }
 

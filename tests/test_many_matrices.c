@@ -177,9 +177,9 @@ static weft_status multiply(const operands *o, const void *with)
     weft_spmm_plan *plan = NULL;
     cl_command_queue queue = weft_context_queue(o->on);
     if (of->is_queued)
-        assert_ok(weft_spmm_plan_create(
-            &plan, o->on, queue, &o->csr,
-            WEFT_SPMM_PLAN(.order = WEFT_SPMM_ORDER_QUEUE, .row_chunk = of->tiling.row_chunk)));
+        assert_ok(weft_spmm_plan_create(&plan, o->on, queue, &o->csr,
+                                        WEFT_SPMM_PLAN(.row_schedule = WEFT_SPMM_ROW_SCHEDULE_QUEUE,
+                                                       .row_chunk = of->tiling.row_chunk)));
     const weft_status status =
         weft_spmm(o->on, queue, !of->is_nothing, &o->csr, &B, 0, &C,
                   WEFT_SPMM(.plan = plan, .tiling = TILING_TEXT(spmm, &of->tiling),
@@ -344,7 +344,7 @@ static void test_softmax_of_many_matrices(void **state)
         {.vector_width = 4,
          .lanes = 1,
          .rows_per_group = 1,
-         .keep = 16,
+         .cache = 16,
          .chunk = 16,
          .row_chunk = NO_ROW_CHUNKS},
     };

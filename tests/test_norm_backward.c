@@ -263,7 +263,7 @@ static double tenths_by_turns(int64_t row, int64_t i)
 static void test_long_sums(void **state)
 {
     (void)state;
-    if (weft_context_limits(ctx)->max_turns > 0) // one item goes through more than these
+    if (weft_context_limits(ctx)->max_iterations > 0) // one item goes through more than these
         skip();
     const int64_t many = is_reduced ? 20011 : 1000003;
     for (int op = LAYER_NORM_BACKWARD; op <= RMS_NORM_BACKWARD; op++) {

@@ -223,10 +223,10 @@ static void test_tilings_that_do_not_serve(void **state)
     REFUSE(WEFT_BAD_ARGUMENT, "layer_norm_backward: scaling_tiling.unroll is 5",
            c.params.scaling_tiling = TILING_TEXT(axis, &t));
     t = in_parts;
-    t.keep = true;
-    REFUSE(WEFT_BAD_ARGUMENT, "backward: tiling.keep is set",
+    t.cache = true;
+    REFUSE(WEFT_BAD_ARGUMENT, "backward: tiling.cache is set",
            c.params.tiling = TILING_TEXT(axis, &t));
-    REFUSE(WEFT_BAD_ARGUMENT, "backward: scaling_tiling.keep is set",
+    REFUSE(WEFT_BAD_ARGUMENT, "backward: scaling_tiling.cache is set",
            c.params.scaling_tiling = TILING_TEXT(axis, &t));
 }
 

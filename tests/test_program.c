@@ -506,7 +506,7 @@ static void spmm_takes_rows_in_any_order(void **state)
     static const struct {
         const char *order, *words;
     } cases[] = {
-        {"given", "; rows as they come, as asked for"},
+        {"given", "; rows as given, as asked for"},
         {"sorted", "; rows sorted by length, as asked for"},
         {"snake", "distributed in a snake, as asked for"},
         {"alternating", "; runs of rows alternating, as asked for"},

@@ -427,7 +427,7 @@ static void people_are_told_in_words(void **state)
         "spmm: A 6 x 4 with 5 entries, B (4, 64), f32\n",
         "  device      amd-mi300x\n",
         "    warp                           64  lanes that execute together\n",
-        "  without     packed B: columns of B lie side by side\n",
+        "  without     packed B: columns of B are adjacent\n",
         "  kernel      spmm_csr_rows of spmm.cl\n",
         "  roofline    ",
     };

@@ -112,14 +112,15 @@ static void test_data_types(void **state)
 {
     (void)state;
     const weft_status status = WEFT_BAD_DTYPE;
-    REFUSE(status, "Y is f16, sum of f32 wants the same", c.Y.dtype = WEFT_F16);
-    REFUSE(status, "Y is f32, argmax of f32 wants i64 or i32", c.op = WEFT_ARGMAX);
-    REFUSE(status, "Y is f32, any of f32 wants u8", c.op = WEFT_ANY);
-    REFUSE(status, "Y is f32, sum of i32 wants i64", c.X.dtype = WEFT_I32);
-    REFUSE(status, "Y is f32, max of i32 wants the same", (c.X.dtype = WEFT_I32, c.op = WEFT_MAX));
-    REFUSE(status, "Y is u8, mean of i32 wants f32 or f64",
+    REFUSE(status, "Y is f16, sum of f32 requires the same", c.Y.dtype = WEFT_F16);
+    REFUSE(status, "Y is f32, argmax of f32 requires i64 or i32", c.op = WEFT_ARGMAX);
+    REFUSE(status, "Y is f32, any of f32 requires u8", c.op = WEFT_ANY);
+    REFUSE(status, "Y is f32, sum of i32 requires i64", c.X.dtype = WEFT_I32);
+    REFUSE(status, "Y is f32, max of i32 requires the same",
+           (c.X.dtype = WEFT_I32, c.op = WEFT_MAX));
+    REFUSE(status, "Y is u8, mean of i32 requires f32 or f64",
            (c.X.dtype = WEFT_I32, c.op = WEFT_MEAN, c.Y.dtype = WEFT_U8));
-    REFUSE(status, "Y is bf16, mean of f16 wants the same or f32",
+    REFUSE(status, "Y is bf16, mean of f16 requires the same or f32",
            (c.X.dtype = WEFT_F16, c.op = WEFT_MEAN, c.Y.dtype = WEFT_BF16));
     if (!weft_context_limits(ctx)->has_f64)
         REFUSE(WEFT_UNSUPPORTED, "Y is f64; ",

@@ -11,18 +11,18 @@
 static weft_context *ctx;
 static bool is_reduced; // the small set
 
-// TILING() with mid whole, and kept: for softmax alone.
-#define KEEPING(f, v, i, t, u, w, r, x, y)                                                         \
+// TILING() with mid whole, and cached: for softmax alone.
+#define CACHING(f, v, i, t, u, w, r, x, y)                                                         \
     {                                                                                              \
         .vector_width = f, .vectors = v, .items = i, .items_y = t, .unroll = u, .widen = w,        \
-        .run = r, .grid_x = x, .grid_y = y, .parts = 1, .keep = true                               \
+        .run = r, .grid_x = x, .grid_y = y, .parts = 1, .cache = true                              \
     }
 
 // ITEMS_Z(), the same way.
 #define CACHING_ITEMS_Z(v, i, t, n, u, r, x, y)                                                    \
     {                                                                                              \
         .vector_width = 1, .vectors = v, .items = i, .items_y = t, .unroll = u, .widen = 1,        \
-        .run = r, .grid_x = x, .grid_y = y, .parts = 1, .keep = true, .items_z = n                 \
+        .run = r, .grid_x = x, .grid_y = y, .parts = 1, .cache = true, .items_z = n                \
     }
 
 // A tiling, and an array (high, mid, low) that it goes with; of low 1 lines are whole rows.
@@ -54,26 +54,26 @@ static const variant variants[] = {
     {"items_y in parts", 2, 200, 19, LAYOUT_TRANSPOSED, TILING(1, 1, 16, 4, 2, 1, 1, 1, 1, 4)},
     {"items_y of a row in parts", 2, 900, 1, LAYOUT_DENSE, TILING(1, 1, 1, 32, 4, 1, 1, 1, 1, 5)},
     {"items_y with vectors", 2, 40, 24, LAYOUT_TRANSPOSED, TILING(4, 2, 2, 4, 2, 1, 1, 2, 1, 1)},
-    {"strips of a items_y", 2, 40, 24, LAYOUT_TRANSPOSED, TILING(1, 3, 4, 2, 2, 1, 1, 2, 2, 1)},
+    {"strips of items_y", 2, 40, 24, LAYOUT_TRANSPOSED, TILING(1, 3, 4, 2, 2, 1, 1, 2, 2, 1)},
     {"widened items_y", 2, 90, 6, LAYOUT_TRANSPOSED, TILING(1, 24, 1, 4, 2, 4, 1, 1, 2, 2)},
-    {"vectors kept", 3, 21, 37, LAYOUT_TRANSPOSED, KEEPING(8, 3, 1, 1, 4, 1, 1, 2, 1)},
-    {"rows kept", 5, 301, 1, LAYOUT_DENSE, KEEPING(16, 1, 1, 1, 8, 16, 2, 1, 2)},
-    {"widened and kept", 3, 99, 5, LAYOUT_TRANSPOSED, KEEPING(8, 5, 1, 1, 4, 8, 1, 1, 2)},
-    {"gathered and kept", 3, 200, 1, LAYOUT_SPACED, KEEPING(8, 2, 1, 1, 4, 16, 1, 1, 1)},
-    {"strips of a items_y, kept", 2, 43, 24, LAYOUT_TRANSPOSED, KEEPING(1, 3, 4, 2, 2, 1, 1, 2, 2)},
-    {"items and items_y, kept", 3, 70, 37, LAYOUT_TRANSPOSED, KEEPING(1, 1, 8, 8, 4, 1, 1, 2, 2)},
+    {"vectors cached", 3, 21, 37, LAYOUT_TRANSPOSED, CACHING(8, 3, 1, 1, 4, 1, 1, 2, 1)},
+    {"rows cached", 5, 301, 1, LAYOUT_DENSE, CACHING(16, 1, 1, 1, 8, 16, 2, 1, 2)},
+    {"widened and cached", 3, 99, 5, LAYOUT_TRANSPOSED, CACHING(8, 5, 1, 1, 4, 8, 1, 1, 2)},
+    {"gathered and cached", 3, 200, 1, LAYOUT_SPACED, CACHING(8, 2, 1, 1, 4, 16, 1, 1, 1)},
+    {"strips of items_y, cached", 2, 43, 24, LAYOUT_TRANSPOSED, CACHING(1, 3, 4, 2, 2, 1, 1, 2, 2)},
+    {"items and items_y, cached", 3, 70, 37, LAYOUT_TRANSPOSED, CACHING(1, 1, 8, 8, 4, 1, 1, 2, 2)},
     {"rows in too many parts", 3, 64, 1, LAYOUT_DENSE, TILING(8, 1, 1, 1, 4, 8, 1, 1, 1, 5)},
     {"lines far apart", 2, 901, 37, LAYOUT_TRANSPOSED, TILING(8, 3, 1, 1, 4, 1, 1, 2, 1, 1)},
-    {"lines far apart, kept", 2, 905, 37, LAYOUT_TRANSPOSED, KEEPING(8, 3, 1, 1, 4, 1, 1, 2, 1)},
+    {"lines far apart, cached", 2, 905, 37, LAYOUT_TRANSPOSED, CACHING(8, 3, 1, 1, 4, 1, 1, 2, 1)},
     {"runs without end", 3, 20, 19, LAYOUT_TRANSPOSED,
      TILING(1, 1, 1, 1, 1, 1, INT64_C(1) << 62, 3, 65535, 1)},
-    {"items_y of a row, kept", 3, 700, 1, LAYOUT_DENSE, KEEPING(1, 1, 1, 64, 4, 1, 1, 1, 2)},
+    {"items_y of a row, cached", 3, 700, 1, LAYOUT_DENSE, CACHING(1, 1, 1, 64, 4, 1, 1, 1, 2)},
     {"items_z of rows", 7, 701, 1, LAYOUT_DENSE, ITEMS_Z(1, 1, 32, 2, 8, 1, 1, 2)},
     {"items_z of short rows", 21, 45, 1, LAYOUT_DENSE, ITEMS_Z(1, 1, 4, 8, 4, 2, 1, 1)},
     {"more items_z than rows", 3, 90, 1, LAYOUT_SPACED, ITEMS_Z(1, 1, 8, 16, 2, 1, 1, 1)},
     {"items_z of strips", 5, 90, 19, LAYOUT_TRANSPOSED, ITEMS_Z(2, 4, 16, 2, 2, 1, 2, 2)},
-    {"items_z that keep", 7, 701, 1, LAYOUT_DENSE, CACHING_ITEMS_Z(1, 1, 32, 2, 8, 1, 1, 2)},
-    {"items_z of strips that keep", 5, 90, 19, LAYOUT_TRANSPOSED,
+    {"items_z that cache", 7, 701, 1, LAYOUT_DENSE, CACHING_ITEMS_Z(1, 1, 32, 2, 8, 1, 1, 2)},
+    {"items_z of strips that cache", 5, 90, 19, LAYOUT_TRANSPOSED,
      CACHING_ITEMS_Z(2, 4, 16, 2, 2, 1, 2, 2)},
 };
 enum { N_VARIANTS = sizeof(variants) / sizeof(variants[0]) };
@@ -130,7 +130,7 @@ static void test_every_tiling(void **state)
         for (int op = SOFTMAX; op < N_REWRITES; op++) {
             const uint64_t seed = 100 * (uint64_t)i + (uint64_t)op;
             const rewrite_case of = case_of(&variants[i], (rewrite_op)op, seed);
-            const bool is_picked = op == SOFTMAX || (!variants[i].tiling.keep &&
+            const bool is_picked = op == SOFTMAX || (!variants[i].tiling.cache &&
                                                      (i + 2 * op) % (is_reduced ? 18 : 9) == 0);
             if (is_picked && device_holds(&variants[i]) &&
                 has_turn_unless(variants[i].tiling.vector_width > 1, i + op))
@@ -147,7 +147,7 @@ static void test_tilings_with_weights(void **state)
         rewrite_case of = case_of(v, i % 2 ? LAYER_NORM : RMS_NORM, 3000 + (uint64_t)i);
         of.has_weight = of.has_bias = true;
         const bool is_widened_block = v->tiling.widen > 1 && v->low > 1;
-        if (!is_widened_block && !v->tiling.keep && device_holds(v) &&
+        if (!is_widened_block && !v->tiling.cache && device_holds(v) &&
             i % (is_reduced ? 9 : 5) == 0)
             run_variant(ctx, v, &of);
     }

@@ -205,7 +205,7 @@ static void test_column_blocks_where_they_pay(void **state)
     const weft_sddmm_problem problem = {
         .m = 2048, .n = 512, .k = 512, .nnz = 1 << 17, .a_adjacent = true, .b_adjacent = true};
     assert_int_equal(weft_sddmm_tiling_for(&limits, &problem).column_block, 128);
-    limits.max_turns = 1 << 16;
+    limits.max_iterations = 1 << 16;
     assert_int_equal(weft_sddmm_tiling_for(&limits, &problem).column_block, 0);
 }
 
@@ -296,7 +296,7 @@ static void test_wrong_tiles_are_refused(void **state)
     REFUSE("tiling.vector_width is 32:", vector_width, 32);
     REFUSE("tiling.vectors is 0: 1 to 16", vectors, 0);
     REFUSE("tiling.vectors is 17: 1 to 16", vectors, 17);
-    REFUSE("tiling.packed wants tiling.passes", passes, false);
+    REFUSE("tiling.packed requires tiling.passes", passes, false);
     REFUSE("tiling.transposed and tiling.packed exclude each other", transposed, true);
     problem.k = 7;
     refuse(sound, &problem, "at most k = 7");
@@ -323,7 +323,7 @@ static void test_wrong_tiles_are_refused(void **state)
     assert_int_equal(weft_sddmm_tiling_check(&tiling, &limits, &problem), WEFT_BAD_ARGUMENT);
     assert_string_equal(
         weft_last_error(),
-        "sddmm: tiling.transposed wants 4224 bytes of local memory, which has 4223");
+        "sddmm: tiling.transposed requires 4224 bytes of local memory, which has 4223");
     tiling = sound;
     problem = usual;
     problem.k = 1 << 20;
@@ -351,7 +351,8 @@ static void test_wrong_column_blocks_are_refused(void **state)
     assert_int_equal(weft_sddmm_tiling_check(&tiling, weft_profile_find("nvidia-a100"), &usual),
                      WEFT_OK);
     tiling.passes = tiling.packed = false;
-    refuse(tiling, &usual, "tiling.column_block with tiles of 16 and k = 24 wants tiling.passes");
+    refuse(tiling, &usual,
+           "tiling.column_block with tiles of 16 and k = 24 requires tiling.passes");
 }
 
 // Whatever a device may take.

@@ -126,7 +126,7 @@ static void test_extents_beyond_all_bounds(void **state)
     for (size_t i = 0; i < 2 * weft_profile_count(); i++)
         for (int j = 0; j < 3 * 125; j++) {
             weft_limits limits = *weft_profile_at(i / 2);
-            limits.max_turns = i % 2 ? 65535 : 0;
+            limits.max_iterations = i % 2 ? 65535 : 0;
             const weft_sddmm_sparse_problem problem = {.m = extents[j / 3 % 5],
                                                        .n = extents[j / 15 % 5],
                                                        .k = 4096,
@@ -155,11 +155,11 @@ static void test_turns_are_bounded(void **state)
                                                        .b_nnz = row * m,
                                                        .a_sparse = true,
                                                        .b_sparse = true};
-            limits.max_turns = 0;
+            limits.max_iterations = 0;
             const int64_t entries = weft_sddmm_sparse_tiling_for(&limits, &problem).entries;
-            limits.max_turns = 65535;
+            limits.max_iterations = 65535;
             const int64_t fewer = weft_sddmm_sparse_tiling_for(&limits, &problem).entries;
-            if (fewer * row > limits.max_turns || fewer >= entries)
+            if (fewer * row > limits.max_iterations || fewer >= entries)
                 fail_msg("rows of %" PRId64 ": %" PRId64 " entries", row, fewer);
         }
 }
@@ -220,7 +220,7 @@ static void test_local_memory_is_bounded(void **state)
     weft_sddmm_sparse_problem problem = usual;
     weft_sddmm_sparse_tiling tiling = sound;
     tiling.columns = 16384;
-    refuse(tiling, &problem, "tiling.columns 16384 and items 128 want ");
+    refuse(tiling, &problem, "tiling.columns 16384 and items 128 require ");
     refuse(tiling, &problem, " bytes; local memory has 49152");
     problem.a_sparse = false;
     refuse(tiling, &problem, " bytes; local memory has 49152");
@@ -228,7 +228,7 @@ static void test_local_memory_is_bounded(void **state)
     expect(weft_sddmm_sparse_tiling_check(&tiling, weft_profile_find("nvidia-a100"), &problem),
            WEFT_OK, NULL);
     problem.dtype = WEFT_F64;
-    refuse(tiling, &problem, "tiling.columns 8192 and items 128 want ");
+    refuse(tiling, &problem, "tiling.columns 8192 and items 128 require ");
 }
 
 static void test_columns_are_for_a_sparse_b(void **state)

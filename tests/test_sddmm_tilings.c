@@ -63,7 +63,7 @@ static const variant variants[] = {
       .chunks_per_group = 1,
       .entries = 32,
       .ahead = 2}},
-    // rows side by side through column blocks of columns
+    // rows side by side through column blocks
     {WEFT_F32, BOTH, COLUMN_BLOCKS(1, 2, 3, 1, 32, false)},
     {WEFT_F32, BOTH, COLUMN_BLOCKS(5, 4, 2, 3, 64, false)},
     {WEFT_F32, BOTH, COLUMN_BLOCKS(40, 1, 2, 1, 48, false)},
@@ -282,7 +282,7 @@ static void test_column_blocks_as_planned(void **state)
     limits.compute_units = 1;
     limits.l2_bytes = 4096;
     weft_context *there = open_context(&limits);
-    run_column_blocks(there, weft_context_limits(there)->max_turns == 0);
+    run_column_blocks(there, weft_context_limits(there)->max_iterations == 0);
     weft_context_destroy(&there);
     assert_ok(weft_context_open(
         &there, WEFT_CONTEXT(.limits = &limits, .scratch_bytes = 64, .cache_dir = "")));

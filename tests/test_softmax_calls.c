@@ -254,7 +254,7 @@ static void test_words(void **state)
     assert_says("axis is 5");
 }
 
-// Softmax alone keeps in local memory what it has made of the elements.
+// Softmax alone caches in local memory what it computed from the elements.
 static void test_words_are_the_call_s_own(void **state)
 {
     weft_context *v100;
@@ -267,7 +267,7 @@ static void test_words_are_the_call_s_own(void **state)
     assert_true(weft_softmax_backward_describe(v100, &t, &t, 1, &t, NULL, text[2], 300) > 0);
     assert_true(weft_log_softmax_backward_describe(v100, &t, &t, 1, &t, NULL, text[3], 300) > 0);
     for (int i = 0; i < 4; i++)
-        if ((strstr(text[i], ", parts 1, keep") != NULL) != (i == 0))
+        if ((strstr(text[i], ", parts 1, cache") != NULL) != (i == 0))
             fail_msg("%s", text[i]);
     assert_int_equal(weft_softmax_backward_describe(v100, &t, NULL, 1, &t, NULL, text[2], 300), -1);
     assert_says("softmax_backward: dY is NULL");

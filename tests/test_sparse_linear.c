@@ -589,7 +589,7 @@ static void test_operands_that_are_missing(void **state)
     assert_refused(weft_sparse_linear_dx(ctx, queue, &l->W, dY, NULL, NULL), status,
                    "sparse_linear_dx: dX is NULL", n);
     assert_refused(weft_sparse_linear_dx(ctx, queue, &l->W, dY, dX, NULL), status,
-                   "sparse_linear_dx: W^T wants a plan", n);
+                   "sparse_linear_dx: W^T requires a plan", n);
     assert_refused(weft_sparse_linear_dw(ctx, queue, dY, X, &l->W, NULL, NULL), status,
                    "sparse_linear_dw: dW is NULL", n);
     assert_refused(weft_sparse_linear_dw(ctx, queue, dY, NULL, &l->W, dW, NULL), status,
@@ -641,9 +641,9 @@ static void test_shapes_that_do_not_fit(void **state)
 static void test_types_that_do_not_fit(void **state)
 {
     (void)state;
-    FORWARD(WEFT_BAD_DTYPE, "sparse_linear: X is f16, W f32; both want the same",
+    FORWARD(WEFT_BAD_DTYPE, "sparse_linear: X is f16, W f32; both must be the same",
             l->X.view.dtype = WEFT_F16);
-    FORWARD(WEFT_BAD_DTYPE, "sparse_linear: Y is f16, W f32; both want the same",
+    FORWARD(WEFT_BAD_DTYPE, "sparse_linear: Y is f16, W f32; both must be the same",
             l->Y.view.dtype = WEFT_F16);
     BY_INPUT(WEFT_BAD_DTYPE, "sparse_linear_dx: dY is f32, W f16",
              l->W.dtype = l->dX.view.dtype = WEFT_F16);

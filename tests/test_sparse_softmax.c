@@ -16,10 +16,10 @@ typedef struct variant {
     weft_sparse_softmax_tiling tiling;
 } variant;
 
-// vector width, lanes, rows_per_group, keep, chunk, row chunk
+// vector width, lanes, rows_per_group, cache, chunk, row chunk
 #define TILING(f, l, r, k, c, p)                                                                   \
     {                                                                                              \
-        .vector_width = f, .lanes = l, .rows_per_group = r, .keep = k, .chunk = c, .row_chunk = p  \
+        .vector_width = f, .lanes = l, .rows_per_group = r, .cache = k, .chunk = c, .row_chunk = p \
     }
 
 static const variant variants[] = {

@@ -14,7 +14,7 @@ static sparse_operands o; // of the running test: backward, a batch of 2
 
 // Every kernel of a call.
 static const weft_sparse_softmax_tiling cutting = {
-    .vector_width = 4, .lanes = 1, .rows_per_group = 1, .keep = 16, .chunk = 40, .row_chunk = 9};
+    .vector_width = 4, .lanes = 1, .rows_per_group = 1, .cache = 16, .chunk = 40, .row_chunk = 9};
 
 // One call with everything that it is given: Y is the CSR's values.
 typedef struct call {
@@ -36,14 +36,14 @@ static int make_operands(void **state)
                             .rows = ROWS_FULL,
                             .is_backward = true,
                             .scale = 1};
-    sparse_create(&o, ctx, queue, &of);
+    sparse_operands_create(&o, ctx, queue, &of);
     return 0;
 }
 
 static int destroy_operands(void **state)
 {
     (void)state;
-    sparse_destroy(&o);
+    sparse_operands_destroy(&o);
     return 0;
 }
 
@@ -164,7 +164,7 @@ static void test_f64_where_there_is_none(void **state)
     weft_context *other = open_context(&limits);
     sparse_operands p;
     const sparse_case of = {.n_rows = 2, .longest = 8, .rows = ROWS_FULL, .scale = 1};
-    sparse_create(&p, other, weft_context_queue(other), &of);
+    sparse_operands_create(&p, other, weft_context_queue(other), &of);
     p.csr.dtype = p.out.dtype = WEFT_F64;
     p.out.offset = 0;
     p.csr.nnz = p.out.shape[0] = 4; // what the buffers are long enough for
@@ -173,7 +173,7 @@ static void test_f64_where_there_is_none(void **state)
     assert_says("sparse_softmax: Y is f64; ");
     assert_says(" has no f64");
     assert_int_equal(weft_context_get_stats(other).launches, 0);
-    sparse_destroy(&p);
+    sparse_operands_destroy(&p);
     weft_context_destroy(&other);
 }
 
@@ -238,11 +238,11 @@ static void test_workspace_of_all_row_chunks(void **state)
     sparse_operands p;
     const sparse_case of = heavy_case(1);
     size_t bytes;
-    sparse_create(&p, ctx, queue, &of);
+    sparse_operands_create(&p, ctx, queue, &of);
     const weft_sparse_softmax_params params = sparse_params(&p);
     assert_ok(weft_sparse_softmax_workspace(ctx, &p.csr, &p.out, &params, &bytes));
     assert_int_equal(bytes, rounded((size_t)(p.nnz + 8) / 9 * 8));
-    sparse_destroy(&p);
+    sparse_operands_destroy(&p);
 }
 
 static void test_workspace_of_bad_calls(void **state)
@@ -265,13 +265,13 @@ static void test_scratch_memory_is_bounded(void **state)
     assert_ok(weft_context_open(&other, WEFT_CONTEXT(.scratch_bytes = 8, .cache_dir = "")));
     sparse_operands p;
     sparse_case of = heavy_case(1);
-    sparse_create(&p, other, weft_context_queue(other), &of);
+    sparse_operands_create(&p, other, weft_context_queue(other), &of);
     weft_sparse_softmax_params params = sparse_params(&p);
     params.workspace = NULL;
     assert_int_equal(sparse_call_with(&p, &params), WEFT_NO_MEMORY);
     assert_says("8 are allowed (scratch_bytes");
     assert_int_equal(weft_context_get_stats(other).launches, 0);
-    sparse_destroy(&p);
+    sparse_operands_destroy(&p);
 
     of.tiling = NULL;
     of.longest = is_reduced ? 3000 : 50000;
@@ -288,7 +288,7 @@ static void test_describe(void **state)
     char text[512], tiling_text[256], little[8];
     sparse_operands p;
     const sparse_case of = heavy_case(2);
-    sparse_create(&p, ctx, queue, &of);
+    sparse_operands_create(&p, ctx, queue, &of);
     const weft_sparse_softmax_params params = sparse_params(&p);
     const int length =
         weft_sparse_softmax_describe(ctx, &p.csr, &p.out, &params, text, sizeof(text));
@@ -310,7 +310,7 @@ static void test_describe(void **state)
     assert_int_equal(
         weft_sparse_softmax_backward_describe(ctx, &p.csr, NULL, &p.out, &params, backward, 1), -1);
     assert_says("sparse_softmax_backward: dY is NULL");
-    sparse_destroy(&p);
+    sparse_operands_destroy(&p);
 }
 
 // ---- nothing to do

@@ -56,7 +56,7 @@ static void check_problem(const weft_limits *limits, const weft_sparse_softmax_p
         fail_problem("vectors where lanes are items", limits, problem, &tiling);
     if (tiling.lanes > limits->warp && tiling.lanes > 4)
         fail_problem("a row for more than a warp", limits, problem, &tiling);
-    if (tiling.keep > 2 * tiling.row_chunk)
+    if (tiling.cache > 2 * tiling.row_chunk)
         fail_problem("kept rows would be long ones", limits, problem, &tiling);
 }
 
@@ -92,10 +92,10 @@ static void test_lanes_follow_the_rows(void **state)
     assert_non_null(limits);
     assert_int_equal(weft_sparse_softmax_tiling_for(limits, &graph).lanes, 4);
     assert_int_equal(weft_sparse_softmax_tiling_for(limits, &graph).rows_per_group, 32);
-    assert_int_equal(weft_sparse_softmax_tiling_for(limits, &graph).keep, 64);
+    assert_int_equal(weft_sparse_softmax_tiling_for(limits, &graph).cache, 64);
     assert_int_equal(weft_sparse_softmax_tiling_for(limits, &attention).lanes, 32);
     assert_int_equal(weft_sparse_softmax_tiling_for(limits, &attention).rows_per_group, 4);
-    assert_int_equal(weft_sparse_softmax_tiling_for(limits, &attention).keep, 512);
+    assert_int_equal(weft_sparse_softmax_tiling_for(limits, &attention).cache, 512);
 }
 
 // What an item keeps fits the nearest cache, unless a usual row is longer.
@@ -106,7 +106,7 @@ static void test_kept_entries_follow_rows_and_types(void **state)
         int64_t row;
         weft_dtype dtype;
         bool is_backward;
-        int keep;
+        int cache;
     } known[] = {
         {8, WEFT_F32, false, 1280},    {8, WEFT_F16, false, 1280},   {8, WEFT_F64, false, 640},
         {8, WEFT_F32, true, 640},      {8, WEFT_F64, true, 320},     {1000, WEFT_F64, true, 1280},
@@ -119,7 +119,7 @@ static void test_kept_entries_follow_rows_and_types(void **state)
                                                      .nnz = 1000 * known[i].row,
                                                      .dtype = known[i].dtype,
                                                      .is_backward = known[i].is_backward};
-        assert_int_equal(weft_sparse_softmax_tiling_for(limits, &problem).keep, known[i].keep);
+        assert_int_equal(weft_sparse_softmax_tiling_for(limits, &problem).cache, known[i].cache);
     }
 }
 
@@ -146,20 +146,21 @@ static void test_tilings_that_do_not_serve(void **state)
     REFUSE("tiling.lanes is 6", t.lanes = 6);
     REFUSE("tiling.rows_per_group is 3", t.rows_per_group = 3);
     REFUSE("lanes 64 x rows_per_group 64 are more", t.lanes = t.rows_per_group = 64);
-    REFUSE("tiling.keep is 16: with vector_width 1 a multiple of 32 lanes up to 512", t.keep = 16);
-    REFUSE("tiling.keep is 544: with", t.keep = 544);
-    REFUSE("tiling.keep is -32: with", t.keep = -32);
-    REFUSE("with vector_width 2 one item is wanted", (t.vector_width = 2, t.keep = 16));
+    REFUSE("tiling.cache is 16: with vector_width 1 a multiple of 32 lanes up to 512",
+           t.cache = 16);
+    REFUSE("tiling.cache is 544: with", t.cache = 544);
+    REFUSE("tiling.cache is -32: with", t.cache = -32);
+    REFUSE("with vector_width 2 one item is wanted", (t.vector_width = 2, t.cache = 16));
     REFUSE("tiling.chunk is 0", t.chunk = 0);
     REFUSE("tiling.row_chunk is -1", t.row_chunk = -1);
-    good.keep = 0; // counts as the least
+    good.cache = 0; // counts as the least
     assert_int_equal(weft_sparse_softmax_tiling_check(&good, limits, &attention), WEFT_OK);
 
     good = (weft_sparse_softmax_tiling){
-        .vector_width = 4, .lanes = 1, .rows_per_group = 1, .keep = 4, .chunk = 1, .row_chunk = 1};
+        .vector_width = 4, .lanes = 1, .rows_per_group = 1, .cache = 4, .chunk = 1, .row_chunk = 1};
     assert_int_equal(weft_sparse_softmax_tiling_check(&good, limits, &attention), WEFT_OK);
-    REFUSE("tiling.keep is 3: vector_width 4 to 8192", t.keep = 3);
-    REFUSE("tiling.keep is 8193", t.keep = 8193);
+    REFUSE("tiling.cache is 3: vector_width 4 to 8192", t.cache = 3);
+    REFUSE("tiling.cache is 8193", t.cache = 8193);
 }
 
 static void test_print(void **state)
@@ -169,22 +170,22 @@ static void test_print(void **state)
     weft_sparse_softmax_tiling t = {.vector_width = 1,
                                     .lanes = 4,
                                     .rows_per_group = 32,
-                                    .keep = 16,
+                                    .cache = 16,
                                     .chunk = 1000,
                                     .row_chunk = 50};
     const int length = weft_sparse_softmax_tiling_print(&t, text, sizeof(text));
     assert_string_equal(
-        text, "vector_width 1, lanes 4, rows_per_group 32, keep 16, chunk 1000, row_chunk 50");
+        text, "vector_width 1, lanes 4, rows_per_group 32, cache 16, chunk 1000, row_chunk 50");
     assert_int_equal(weft_sparse_softmax_tiling_print(&t, little, sizeof(little)), length);
     t = (weft_sparse_softmax_tiling){.vector_width = 16,
                                      .lanes = 1,
                                      .rows_per_group = 1,
-                                     .keep = 64,
+                                     .cache = 64,
                                      .chunk = 9,
                                      .row_chunk = 8};
     weft_sparse_softmax_tiling_print(&t, text, sizeof(text));
     assert_string_equal(
-        text, "vector_width 16, lanes 1, rows_per_group 1, keep 64, chunk 9, row_chunk 8");
+        text, "vector_width 16, lanes 1, rows_per_group 1, cache 64, chunk 9, row_chunk 8");
 }
 
 int main(void)

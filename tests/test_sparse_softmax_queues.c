@@ -6,7 +6,7 @@
 
 // Every kernel of a call, by one item and by several.
 static const weft_sparse_softmax_tiling cutting = {
-    .vector_width = 4, .lanes = 1, .rows_per_group = 1, .keep = 16, .chunk = 40, .row_chunk = 9};
+    .vector_width = 4, .lanes = 1, .rows_per_group = 1, .cache = 16, .chunk = 40, .row_chunk = 9};
 static const weft_sparse_softmax_tiling spread_cutting = {
     .vector_width = 1, .lanes = 4, .rows_per_group = 2, .chunk = 40, .row_chunk = 9};
 
@@ -33,13 +33,13 @@ static void *create(weft_context *ctx, cl_command_queue queue, queue_pick pick)
                             .tiling = variant->tiling};
     sparse_operands *o = malloc(sizeof(*o));
     assert_non_null(o);
-    sparse_create(o, ctx, queue, &of);
+    sparse_operands_create(o, ctx, queue, &of);
     return o;
 }
 
 static void destroy(void *operands)
 {
-    sparse_destroy(operands);
+    sparse_operands_destroy(operands);
     free(operands);
 }
 

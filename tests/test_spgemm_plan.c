@@ -56,16 +56,16 @@ static void local_memory_is_bounded(void **state)
     const weft_spgemm_problem some = {3, 4, 5, 12, 20, WEFT_F32};
     weft_spgemm_tiling full = {.items = 1, .rows = 1, .columns = 512};
     expect(weft_spgemm_tiling_check(&full, &little, &some), WEFT_BAD_ARGUMENT,
-           "tiling.columns 512 and items 1 want 5216 bytes; local memory has 4096");
+           "tiling.columns 512 and items 1 require 5216 bytes; local memory has 4096");
     full.items = 32;
     expect(weft_spgemm_tiling_check(&full, &little, &some), WEFT_BAD_ARGUMENT,
-           "tiling.columns 512 and items 32 want 4616 bytes; local memory has 4096");
+           "tiling.columns 512 and items 32 require 4616 bytes; local memory has 4096");
     full.items = full.columns = 1;
     full.long_columns = 512;
     assert_int_equal(weft_spgemm_tiling_check(&full, &little, &some), WEFT_OK);
     full.long_from = full.long_groups = 1;
     expect(weft_spgemm_tiling_check(&full, &little, &some), WEFT_BAD_ARGUMENT,
-           "tiling.long_columns 512 and items 1 want 5216 bytes; local memory has 4096");
+           "tiling.long_columns 512 and items 1 require 5216 bytes; local memory has 4096");
 }
 
 static void plans_are_told_in_a_line(void **state)

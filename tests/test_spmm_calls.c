@@ -219,7 +219,7 @@ static void test_plans_and_tilings_that_do_not_serve(void **state)
     weft_spmm_problem problem = spmm_problem(&o);
     weft_spmm_tiling tiling = weft_spmm_tiling_for(weft_context_limits(ctx), &problem);
     REFUSE(WEFT_BAD_SHAPE, "op(A) is 6 x 5", c.params.transpose_a = true);
-    REFUSE(WEFT_BAD_ARGUMENT, "A^T wants a plan",
+    REFUSE(WEFT_BAD_ARGUMENT, "A^T requires a plan",
            (c.params.transpose_a = true, c.A.n_rows = 6, c.A.n_cols = 5));
     tiling.unroll = 5;
     REFUSE(WEFT_BAD_ARGUMENT, "tiling.unroll is 5", c.params.tiling = TILING_TEXT(spmm, &tiling));

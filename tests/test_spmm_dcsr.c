@@ -203,7 +203,8 @@ static void test_far_rows_as_planned(void **state)
 static void test_every_order(void **state)
 {
     (void)state;
-    for (int order = WEFT_SPMM_ORDER_GIVEN; order <= WEFT_SPMM_ORDER_QUEUE; order++)
+    for (int schedule = WEFT_SPMM_ROW_SCHEDULE_GIVEN; schedule <= WEFT_SPMM_ROW_SCHEDULE_QUEUE;
+         schedule++)
         for (uint64_t seed = 0; seed < (is_reduced ? 2 : 8); seed++) {
             const variant v = {.tiling = &spmm_spread};
             spmm_case of = varied(&v, seed);
@@ -215,7 +216,7 @@ static void test_every_order(void **state)
             of.numbers = WHOLE;
             of.with_plan = true;
             of.plan_row_chunk = 1 + (int64_t)seed % 3;
-            of.order = (weft_spmm_order)order;
+            of.row_schedule = (weft_spmm_row_schedule)schedule;
             spmm_run(ctx, &of);
         }
 }

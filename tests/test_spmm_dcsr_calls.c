@@ -134,7 +134,7 @@ static void test_plans_of_other_matrices(void **state)
            c.params.plan = of_csr);
     REFUSE(WEFT_BAD_ARGUMENT, "the plan was made for A^T, the call is for A",
            c.params.plan = transposed);
-    REFUSE(WEFT_BAD_ARGUMENT, "spmm: A^T wants a plan",
+    REFUSE(WEFT_BAD_ARGUMENT, "spmm: A^T requires a plan",
            (c.params.transpose_a = true, c.params.plan = NULL, c.B.shape[0] = 5, c.B.stride[0] = 0,
             c.C.shape[0] = 4, c.params.bias = NULL));
     char text[96];

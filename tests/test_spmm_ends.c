@@ -327,7 +327,8 @@ static void test_what_does_not_serve(void **state)
     REFUSE(WEFT_BAD_SHAPE, "spmm: bias has 2 dimensions; 1 is wanted",
            (c.bias.ndim = 2, c.bias.shape[1] = 1));
     REFUSE(WEFT_BAD_SHAPE, "spmm: bias has 4 numbers, C 5 rows", c.bias.shape[0] = 4);
-    REFUSE(WEFT_BAD_DTYPE, "spmm: bias is f16, A f32; both want the same", c.bias.dtype = WEFT_F16);
+    REFUSE(WEFT_BAD_DTYPE, "spmm: bias is f16, A f32; both must be the same",
+           c.bias.dtype = WEFT_F16);
     REFUSE(WEFT_BAD_BUFFER, "spmm: bias: the buffer is NULL", c.bias.buffer = NULL);
     REFUSE(WEFT_BAD_BUFFER, "spmm: bias [5] needs", c.bias.offset += 1000);
     REFUSE(WEFT_BAD_BUFFER, "bias", (c.bias.buffer = c.C.buffer, c.bias.offset = c.C.offset));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// SpMM with rows in every order that a plan may hand them out: which it chooses, what it lists, and
+// SpMM with every row schedule of a plan: the one that it chooses, the rows that it lists, and
 // the same products whatever it is.
 #include "sparse/spmm_pattern.h"
 #include "sparse/spmm_tiling.h"
@@ -60,7 +60,7 @@ static int fill_lengths(lengths_case *of, int32_t *indices, int n_rows, const in
 }
 
 static void plan_lengths(lengths_case *of, weft_context *ctx, int n_rows, const int *lengths,
-                         int period, int64_t row_chunk, weft_spmm_order order)
+                         int period, int64_t row_chunk, weft_spmm_row_schedule schedule)
 {
     int32_t indices[1024] = {0};
     float values[1024] = {0};
@@ -74,8 +74,9 @@ static void plan_lengths(lengths_case *of, weft_context *ctx, int n_rows, const 
         .indices = buffer_of(ctx, indices, sizeof(indices)),
         .values = buffer_of(ctx, values, sizeof(values)),
     };
-    assert_ok(weft_spmm_plan_create(&of->plan, ctx, weft_context_queue(ctx), &of->A,
-                                    WEFT_SPMM_PLAN(.row_chunk = row_chunk, .order = order)));
+    assert_ok(
+        weft_spmm_plan_create(&of->plan, ctx, weft_context_queue(ctx), &of->A,
+                              WEFT_SPMM_PLAN(.row_chunk = row_chunk, .row_schedule = schedule)));
 }
 
 static void forget_lengths(lengths_case *of)
@@ -87,22 +88,22 @@ static void forget_lengths(lengths_case *of)
 }
 
 // Rows of n different lengths, 0 to n - 1, come in the order of `want`; -1: no row.
-static void check_listed(weft_context *ctx, int n, weft_spmm_order order, const int *want,
+static void check_listed(weft_context *ctx, int n, weft_spmm_row_schedule schedule, const int *want,
                          int n_want)
 {
     int lengths[32];
     lengths_case of;
     for (int i = 0; i < n; i++)
         lengths[i] = 7 * i % n;
-    plan_lengths(&of, ctx, n, lengths, n, 0, order);
+    plan_lengths(&of, ctx, n, lengths, n, 0, schedule);
     assert_int_equal(of.plan->n_ordered, n_want);
     int32_t *listed =
         buffer_now(weft_context_queue(ctx), of.plan->order, (size_t)n_want * sizeof(int32_t));
     for (int i = 0; i < n_want; i++) {
         const int got = listed[i] < 0 ? -1 : lengths[listed[i]];
         if (got != want[i])
-            fail_msg("%s: a row of %d stands at place %d, not of %d", weft_spmm_order_name(order),
-                     got, i, want[i]);
+            fail_msg("%s: a row of %d is at place %d, not of %d",
+                     weft_spmm_row_schedule_name(schedule), got, i, want[i]);
     }
     free(listed);
     forget_lengths(&of);
@@ -115,11 +116,11 @@ static void test_a_snake(void **state)
     static const int half_a_round[] = {8, 7, 6, 5, 4, 3, 0, -1, 2, 1};
     static const int one_round[] = {3, 2, 1, 0};
     static const int by_length[] = {8, 7, 6, 5, 4, 3, 2, 1, 0};
-    check_listed(spread, 15, WEFT_SPMM_ORDER_SNAKE, three_rounds, 16);
-    check_listed(spread, 9, WEFT_SPMM_ORDER_SNAKE, half_a_round, 10);
-    check_listed(spread, 4, WEFT_SPMM_ORDER_SNAKE, one_round, 4);
-    check_listed(spread, 9, WEFT_SPMM_ORDER_SORTED, by_length, 9);
-    check_listed(spread, 9, WEFT_SPMM_ORDER_QUEUE, by_length, 9);
+    check_listed(spread, 15, WEFT_SPMM_ROW_SCHEDULE_SNAKE, three_rounds, 16);
+    check_listed(spread, 9, WEFT_SPMM_ROW_SCHEDULE_SNAKE, half_a_round, 10);
+    check_listed(spread, 4, WEFT_SPMM_ROW_SCHEDULE_SNAKE, one_round, 4);
+    check_listed(spread, 9, WEFT_SPMM_ROW_SCHEDULE_SORTED, by_length, 9);
+    check_listed(spread, 9, WEFT_SPMM_ROW_SCHEDULE_QUEUE, by_length, 9);
 }
 
 // Runs of 4 rows: lengths 0 7 3 10, then 6 2 9 5, then 1 8 4.
@@ -127,7 +128,7 @@ static void test_runs_that_alternate(void **state)
 {
     (void)state;
     static const int want[] = {6, 2, 9, 5, 1, 8, 4, -1, 0, 7, 3, 10};
-    check_listed(vectorized, 11, WEFT_SPMM_ORDER_ALTERNATING, want, 12);
+    check_listed(vectorized, 11, WEFT_SPMM_ROW_SCHEDULE_ALTERNATING, want, 12);
 }
 
 static void describe_lengths(const lengths_case *of, weft_context *ctx, char *text, size_t size)
@@ -142,7 +143,7 @@ static void describe_lengths(const lengths_case *of, weft_context *ctx, char *te
 }
 
 static const int even[] = {4}, uneven[] = {2, 8}, very_uneven[] = {1, 1, 1, 1, 1, 1, 1, 30};
-// The units of a device get different shares where rows stay as they come.
+// The units of a device get different shares where rows stay as given.
 static const int slanted[] = {8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8,
                               2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2};
 // 120 entries for one of two units and 100 or 96 for the other: 1.09 and 1.11 of its share.
@@ -162,8 +163,8 @@ static void test_what_is_chosen(void **state)
         int64_t row_chunk;
         const char *words;
     } known[] = {
-        {spread, 8, even, 1, 0, "rows as they come, as lengths vary by 0 "},
-        {spread, 40, even, 1, 0, "rows as they come, as lengths vary by 0 "},
+        {spread, 8, even, 1, 0, "rows as given, as lengths vary by 0 "},
+        {spread, 40, even, 1, 0, "rows as given, as lengths vary by 0 "},
         {spread, 8, uneven, 2, 0,
          "by length in 4 row blocks, 4 at once, as lengths vary by 0.6 of their mean, 0 p"},
         {spread, 10, uneven, 2, 0,
@@ -172,11 +173,10 @@ static void test_what_is_chosen(void **state)
          "by length in 4 row blocks, 4 at once, as lengths vary by 2.1 of"},
         {spread, 40, very_uneven, 8, 0,
          "by length in 20 row blocks, 4 at once, as lengths vary by 2.1 "},
-        {vectorized, 40, even, 1, 0, "rows as they come, as lengths vary by 0 "},
+        {vectorized, 40, even, 1, 0, "rows as given, as lengths vary by 0 "},
         {vectorized, 40, uneven, 2, 0,
-         "rows as they come, as neighbouring ones give each of 2 units its "},
-        {vectorized, 40, fair, 40, 0,
-         "rows as they come, as neighbouring ones give each of 2 units"},
+         "rows as given, as neighbouring ones give each of 2 units its "},
+        {vectorized, 40, fair, 40, 0, "rows as given, as neighbouring ones give each of 2 units"},
         {vectorized, 40, unfair, 40, 0, "runs of rows alternating, as lengths vary by 0.5"},
         {vectorized, 40, slanted, 40, 0,
          "runs of rows alternating, as lengths vary by 0.6 of their mean, "},
@@ -191,7 +191,7 @@ static void test_what_is_chosen(void **state)
         lengths_case of;
         char text[512];
         plan_lengths(&of, known[i].ctx, known[i].n_rows, known[i].lengths, known[i].period,
-                     known[i].row_chunk, WEFT_SPMM_ORDER_DEFAULT);
+                     known[i].row_chunk, WEFT_SPMM_ROW_SCHEDULE_DEFAULT);
         describe_lengths(&of, known[i].ctx, text, sizeof(text));
         if (!strstr(text, known[i].words))
             fail_msg("not in case %zu: \"%s\": %s", i, known[i].words, text);
@@ -207,11 +207,11 @@ static void test_a_queue_that_loops_too_often(void **state)
                                         "by length, as this device's loops end too early for a q"};
     for (int i = 0; i < 2; i++) {
         weft_limits limits = spread_limits();
-        limits.max_turns = 40 * 16 + 185 * 2 - i;
+        limits.max_iterations = 40 * 16 + 185 * 2 - i;
         weft_context *ctx = open_context(&limits);
         lengths_case of;
         char text[512];
-        plan_lengths(&of, ctx, 40, very_uneven, 8, 0, WEFT_SPMM_ORDER_QUEUE);
+        plan_lengths(&of, ctx, 40, very_uneven, 8, 0, WEFT_SPMM_ROW_SCHEDULE_QUEUE);
         assert_int_equal(of.A.nnz, 185);
         describe_lengths(&of, ctx, text, sizeof(text));
         if (!strstr(text, words[i]))
@@ -225,20 +225,22 @@ static void test_what_is_asked_for(void **state)
 {
     (void)state;
     static const char *const words[] = {
-        [WEFT_SPMM_ORDER_GIVEN] = "; rows as they come, as asked for",
-        [WEFT_SPMM_ORDER_SORTED] = "; rows sorted by length, as asked for",
-        [WEFT_SPMM_ORDER_SNAKE] =
+        [WEFT_SPMM_ROW_SCHEDULE_GIVEN] = "; rows as given, as asked for",
+        [WEFT_SPMM_ROW_SCHEDULE_SORTED] = "; rows sorted by length, as asked for",
+        [WEFT_SPMM_ROW_SCHEDULE_SNAKE] =
             "; rows sorted by length and distributed in a snake, as asked for",
-        [WEFT_SPMM_ORDER_ALTERNATING] = "; runs of rows alternating, as asked for",
-        [WEFT_SPMM_ORDER_QUEUE] = "; rows sorted by length and taken from a queue, as asked for",
+        [WEFT_SPMM_ROW_SCHEDULE_ALTERNATING] = "; runs of rows alternating, as asked for",
+        [WEFT_SPMM_ROW_SCHEDULE_QUEUE] =
+            "; rows sorted by length and taken from a queue, as asked for",
     };
-    for (int order = WEFT_SPMM_ORDER_GIVEN; order <= WEFT_SPMM_ORDER_QUEUE; order++) {
+    for (int schedule = WEFT_SPMM_ROW_SCHEDULE_GIVEN; schedule <= WEFT_SPMM_ROW_SCHEDULE_QUEUE;
+         schedule++) {
         lengths_case of;
         char text[512];
-        plan_lengths(&of, spread, 8, even, 1, 0, (weft_spmm_order)order);
+        plan_lengths(&of, spread, 8, even, 1, 0, (weft_spmm_row_schedule)schedule);
         describe_lengths(&of, spread, text, sizeof(text));
-        if (!strstr(text, words[order]))
-            fail_msg("not there: \"%s\": %s", words[order], text);
+        if (!strstr(text, words[schedule]))
+            fail_msg("not there: \"%s\": %s", words[schedule], text);
         forget_lengths(&of);
     }
 }
@@ -246,39 +248,40 @@ static void test_what_is_asked_for(void **state)
 static void test_names(void **state)
 {
     (void)state;
-    weft_spmm_order found = WEFT_SPMM_ORDER_SNAKE;
-    for (int order = 0; order <= WEFT_SPMM_ORDER_QUEUE; order++) {
-        assert_true(weft_spmm_order_find(weft_spmm_order_name((weft_spmm_order)order), &found));
-        assert_int_equal(found, order);
+    weft_spmm_row_schedule found = WEFT_SPMM_ROW_SCHEDULE_SNAKE;
+    for (int schedule = 0; schedule <= WEFT_SPMM_ROW_SCHEDULE_QUEUE; schedule++) {
+        assert_true(weft_spmm_row_schedule_find(
+            weft_spmm_row_schedule_name((weft_spmm_row_schedule)schedule), &found));
+        assert_int_equal(found, schedule);
     }
-    assert_false(weft_spmm_order_find("spiral", &found));
-    assert_false(weft_spmm_order_find(NULL, &found));
-    assert_int_equal(found, WEFT_SPMM_ORDER_QUEUE);
-    assert_null(weft_spmm_order_name((weft_spmm_order)6));
-    assert_null(weft_spmm_order_name((weft_spmm_order)-1));
+    assert_false(weft_spmm_row_schedule_find("spiral", &found));
+    assert_false(weft_spmm_row_schedule_find(NULL, &found));
+    assert_int_equal(found, WEFT_SPMM_ROW_SCHEDULE_QUEUE);
+    assert_null(weft_spmm_row_schedule_name((weft_spmm_row_schedule)6));
+    assert_null(weft_spmm_row_schedule_name((weft_spmm_row_schedule)-1));
 }
 
 static void test_no_such_order(void **state)
 {
     (void)state;
     lengths_case of;
-    plan_lengths(&of, spread, 4, even, 1, 0, WEFT_SPMM_ORDER_GIVEN);
+    plan_lengths(&of, spread, 4, even, 1, 0, WEFT_SPMM_ROW_SCHEDULE_GIVEN);
     for (int i = 0; i < 2; i++) {
         weft_spmm_plan *plan = of.plan;
-        const weft_spmm_order order = (weft_spmm_order)(i == 0 ? 6 : -1);
+        const weft_spmm_row_schedule schedule = (weft_spmm_row_schedule)(i == 0 ? 6 : -1);
         assert_int_equal(weft_spmm_plan_create(&plan, spread, weft_context_queue(spread), &of.A,
-                                               WEFT_SPMM_PLAN(.order = order)),
+                                               WEFT_SPMM_PLAN(.row_schedule = schedule)),
                          WEFT_BAD_ARGUMENT);
         assert_null(plan);
-        assert_says(i == 0 ? "spmm_plan: order is 6: no weft_spmm_order"
-                           : "spmm_plan: order is -1: no weft_spmm_order");
+        assert_says(i == 0 ? "spmm_plan: row_schedule is 6: no weft_spmm_row_schedule"
+                           : "spmm_plan: row_schedule is -1: no weft_spmm_row_schedule");
     }
     forget_lengths(&of);
 }
 
 // ---- products
 
-static spmm_case order_case(uint64_t seed, weft_spmm_order order)
+static spmm_case schedule_case(uint64_t seed, weft_spmm_row_schedule schedule)
 {
     return (spmm_case){.seed = seed,
                        .m = 41,
@@ -289,7 +292,7 @@ static spmm_case order_case(uint64_t seed, weft_spmm_order order)
                        .beta = seed % 3 ? 0 : 2,
                        .with_plan = true,
                        .plan_row_chunk = 3,
-                       .order = order};
+                       .row_schedule = schedule};
 }
 
 static void test_every_order(void **state)
@@ -298,10 +301,11 @@ static void test_every_order(void **state)
     static const sparse_rows rows[] = {ROWS_EMPTY, ROWS_ONE_FULL, ROWS_RANDOM, ROWS_SPARSE};
     weft_context *const contexts[] = {vectorized, spread};
     for (int i = 0; i < 2; i++)
-        for (int order = WEFT_SPMM_ORDER_GIVEN; order <= WEFT_SPMM_ORDER_QUEUE; order++)
+        for (int schedule = WEFT_SPMM_ROW_SCHEDULE_GIVEN; schedule <= WEFT_SPMM_ROW_SCHEDULE_QUEUE;
+             schedule++)
             for (int j = 0; j < (is_reduced ? 4 : 8); j++) {
-                spmm_case of =
-                    order_case((uint64_t)(100 * i + 10 * order + j), (weft_spmm_order)order);
+                spmm_case of = schedule_case((uint64_t)(100 * i + 10 * schedule + j),
+                                             (weft_spmm_row_schedule)schedule);
                 of.rows = rows[j % 4];
                 of.plan_row_chunk = j % 4 == 3 ? 0 : 3;
                 of.transpose_a = is_reduced ? j == 2 : j >= 4;
@@ -315,7 +319,7 @@ static void test_queues_of_few_row_blocks(void **state)
     (void)state;
     static const int64_t m[] = {1, 7, 8, 9};
     for (int i = 0; i < 4; i++) {
-        spmm_case of = order_case((uint64_t)(300 + i), WEFT_SPMM_ORDER_QUEUE);
+        spmm_case of = schedule_case((uint64_t)(300 + i), WEFT_SPMM_ROW_SCHEDULE_QUEUE);
         of.m = m[i];
         of.rows = i == 1 ? ROWS_FULL : ROWS_SPARSE;
         spmm_run(spread, &of);
@@ -327,7 +331,7 @@ static void test_queues_of_a_batch(void **state)
 {
     (void)state;
     for (uint64_t seed = 400; seed < (is_reduced ? 402 : 408); seed++) {
-        spmm_case of = order_case(seed, WEFT_SPMM_ORDER_QUEUE);
+        spmm_case of = schedule_case(seed, WEFT_SPMM_ROW_SCHEDULE_QUEUE);
         of.rows = ROWS_SPARSE;
         of.n = 40;
         of.n_batches = 3;
@@ -338,10 +342,11 @@ static void test_queues_of_a_batch(void **state)
     }
 }
 
-static void *bits_of(weft_context *ctx, spmm_case of, weft_spmm_order order, size_t *bytes)
+static void *bits_of(weft_context *ctx, spmm_case of, weft_spmm_row_schedule schedule,
+                     size_t *bytes)
 {
     spmm_operands o;
-    of.order = order;
+    of.row_schedule = schedule;
     spmm_create(&o, ctx, weft_context_queue(ctx), &of);
     spmm_call(&o);
     spmm_check(&o);
@@ -395,15 +400,16 @@ static void test_same_bits_in_every_order(void **state)
     };
     for (int i = 0; i < 4; i++) {
         size_t bytes;
-        spmm_case of = order_case((uint64_t)(501 + 2 * i), WEFT_SPMM_ORDER_GIVEN);
+        spmm_case of = schedule_case((uint64_t)(501 + 2 * i), WEFT_SPMM_ROW_SCHEDULE_GIVEN);
         of.rows = ROWS_RANDOM;
         of.tiling = &tilings[i];
-        void *want = bits_of(spread, of, WEFT_SPMM_ORDER_GIVEN, &bytes);
-        for (int order = WEFT_SPMM_ORDER_SORTED; order <= WEFT_SPMM_ORDER_QUEUE; order++) {
-            void *got = bits_of(spread, of, (weft_spmm_order)order, &bytes);
+        void *want = bits_of(spread, of, WEFT_SPMM_ROW_SCHEDULE_GIVEN, &bytes);
+        for (int schedule = WEFT_SPMM_ROW_SCHEDULE_SORTED; schedule <= WEFT_SPMM_ROW_SCHEDULE_QUEUE;
+             schedule++) {
+            void *got = bits_of(spread, of, (weft_spmm_row_schedule)schedule, &bytes);
             if (memcmp(got, want, bytes) != 0)
                 fail_msg("tiling %d: other bits with rows %s", i,
-                         weft_spmm_order_name((weft_spmm_order)order));
+                         weft_spmm_row_schedule_name((weft_spmm_row_schedule)schedule));
             free(got);
         }
         free(want);
@@ -419,8 +425,8 @@ static void describe(const spmm_operands *o, weft_context *on, char *text, size_
 static void check_queue_gives_same_bits(weft_context *there, spmm_case of)
 {
     size_t bytes;
-    void *want = bits_of(there, of, WEFT_SPMM_ORDER_GIVEN, &bytes);
-    void *got = bits_of(there, of, WEFT_SPMM_ORDER_QUEUE, &bytes);
+    void *want = bits_of(there, of, WEFT_SPMM_ROW_SCHEDULE_GIVEN, &bytes);
+    void *got = bits_of(there, of, WEFT_SPMM_ROW_SCHEDULE_QUEUE, &bytes);
     assert_memory_equal(got, want, bytes);
     free(got);
     free(want);
@@ -459,8 +465,8 @@ static void test_same_bits_of_segments_and_k_blocks(void **state)
     weft_context_destroy(&there);
 }
 
-// A plan's segments are of the rows that its own tilings have in k-blocks; a forced tiling that has
-// others there goes without.
+// A plan's segments are of the rows that its own tilings have in k-blocks; a forced tiling with
+// k-blocks for other rows does not use them.
 static void test_same_bits_beside_segments(void **state)
 {
     (void)state;
@@ -480,7 +486,7 @@ static void test_same_bits_beside_segments(void **state)
                     .rows = ROWS_ONE_FULL,
                     .numbers = FRACTIONS,
                     .alpha = 1,
-                    .order = WEFT_SPMM_ORDER_GIVEN,
+                    .row_schedule = WEFT_SPMM_ROW_SCHEDULE_GIVEN,
                     .with_plan = true};
     spmm_operands o;
     weft_limits limits = *weft_profile_find("xeon");
@@ -563,7 +569,7 @@ static void test_segments_for_whom_they_are_cut(void **state)
     limits.vectors = 8;
     limits.l1_bytes = 32 << 10;
     limits.l2_bytes = limits.local_bytes = 1 << 20;
-    limits.max_turns = 0;
+    limits.max_iterations = 0;
     weft_context *there = open_context(&limits);
     spmm_create(&o, there, weft_context_queue(there), &of);
     assert_int_equal(o.plan->k_block, 64);
@@ -592,7 +598,7 @@ static void test_largest_products_from_a_queue(void **state)
     weft_context *const contexts[] = {vectorized, spread};
     for (int i = 0; i < 2; i++)
         for (int j = 0; j < 2; j++) {
-            spmm_case of = order_case((uint64_t)(600 + 2 * i + j), WEFT_SPMM_ORDER_QUEUE);
+            spmm_case of = schedule_case((uint64_t)(600 + 2 * i + j), WEFT_SPMM_ROW_SCHEDULE_QUEUE);
             of.rows = j ? ROWS_SPARSE : ROWS_RANDOM;
             of.n = 40;
             of.n_batches = 2;
@@ -614,9 +620,9 @@ static void test_a_queue_or_k_blocks(void **state)
                                  .nnz = 1 << 20,
                                  .columns_adjacent = true,
                                  .rows = &rows,
-                                 .order = WEFT_SPMM_ORDER_SORTED};
+                                 .row_schedule = WEFT_SPMM_ROW_SCHEDULE_SORTED};
     assert_in_range(weft_spmm_tiling_for(limits, &problem).k_block, 1, 2048);
-    problem.order = WEFT_SPMM_ORDER_QUEUE;
+    problem.row_schedule = WEFT_SPMM_ROW_SCHEDULE_QUEUE;
     assert_int_equal(weft_spmm_tiling_for(limits, &problem).k_block, 0);
 }
 
@@ -624,7 +630,7 @@ static void check_unqueued(const weft_spmm_tiling *tiling, const char *part, con
 {
     spmm_operands o;
     char text[512];
-    spmm_case of = order_case(700, WEFT_SPMM_ORDER_QUEUE);
+    spmm_case of = schedule_case(700, WEFT_SPMM_ROW_SCHEDULE_QUEUE);
     of.rows = ROWS_SPARSE;
     of.plan_row_chunk = 0;
     of.tiling = tiling;
@@ -654,11 +660,11 @@ static void test_tilings_that_are_forced_go_without_a_queue(void **state)
                                .unroll = 1,
                                .row_chunk = 1};
     check_unqueued(&tiling, "k_block 4,",
-                   "; rows sorted by length, as k-blocks go without a queue,");
+                   "; rows sorted by length, as k-blocks do not use a queue,");
     tiling.k_block = 0;
     tiling.row_blocks_per_copy = 2;
     check_unqueued(&tiling, "row_blocks_per_copy 2",
-                   "; rows sorted by length, as B in local memory goes without a queue,");
+                   "; rows sorted by length, as B in local memory does not use a queue,");
 }
 
 int main(void)

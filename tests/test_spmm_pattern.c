@@ -166,8 +166,7 @@ static void check_short_scratch(bool transpose_a)
             free(now);
         }
         assert_true(weft_spmm_describe(small, &A, &b, &c, params, text, sizeof(text)) > 0);
-        assert_true((strstr(text, "as they come: scratch memory has no room") != NULL) ==
-                    !row_chunk);
+        assert_true((strstr(text, "as given: scratch memory has no room") != NULL) == !row_chunk);
         weft_spmm_plan_destroy(&plan);
     }
     clReleaseMemObject(b.buffer);

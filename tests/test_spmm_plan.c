@@ -439,10 +439,10 @@ static void test_B_is_not_staged_b_everywhere(void **state)
     limits.compute_units = 80; // whose copies would each be used for a few rows
     expect_not_staged_b(&limits, &usual_problem);
     limits = usual_limits;
-    limits.max_turns = 1 << 16;
+    limits.max_iterations = 1 << 16;
     expect_not_staged_b(&limits, &usual_problem);
     weft_spmm_problem problem = usual_problem;
-    problem.order = WEFT_SPMM_ORDER_QUEUE;
+    problem.row_schedule = WEFT_SPMM_ROW_SCHEDULE_QUEUE;
     expect_not_staged_b(&usual_limits, &problem);
     problem = usual_problem;
     problem.reduction = WEFT_SPMM_MIN;

@@ -33,7 +33,7 @@ static void test_as_planned_with_copies_of_B(void **state)
     (void)state;
     static const weft_dtype dtypes[] = {WEFT_F32, WEFT_F16, WEFT_F64};
     weft_limits limits = *weft_context_limits(ctx);
-    if (limits.vector_width < 8 || limits.local_bytes < 512 * 128 || limits.max_turns > 0 ||
+    if (limits.vector_width < 8 || limits.local_bytes < 512 * 128 || limits.max_iterations > 0 ||
         !takes_wide_vectors())
         skip();
     limits.compute_units = 2;

@@ -14,7 +14,7 @@ static const weft_spmm_tiling all_kernels = {.vector_width = 2,
                                              .row_chunk = 3,
                                              .packed = true};
 
-// QUEUED: row blocks of rows from queues too, in scratch memory.
+// QUEUED: row blocks from queues too, in scratch memory.
 enum { ALL_KERNELS, QUEUED, AS_CHOSEN, N_VARIANTS };
 
 static spmm_case case_of(queue_pick pick)
@@ -30,8 +30,8 @@ static spmm_case case_of(queue_pick pick)
                        .beta = pick.seed % 2 ? 0.3 : 0,
                        .with_plan = pick.variant == QUEUED || pick.seed % 2,
                        .plan_row_chunk = 3,
-                       .order =
-                           pick.variant == QUEUED ? WEFT_SPMM_ORDER_QUEUE : WEFT_SPMM_ORDER_DEFAULT,
+                       .row_schedule = pick.variant == QUEUED ? WEFT_SPMM_ROW_SCHEDULE_QUEUE
+                                                              : WEFT_SPMM_ROW_SCHEDULE_DEFAULT,
                        .tiling = pick.variant == AS_CHOSEN ? NULL : &all_kernels};
 }
 

@@ -132,12 +132,12 @@ static void test_tilings_that_share_what_max_min_do_not(void **state)
            c.params.tiling = TILING_TEXT(spmm, &tiling));
     tiling.k_block = 0;
     tiling.packed = true;
-    REFUSE(WEFT_BAD_ARGUMENT, "row_blocks_per_copy 0, row_split 0, packed: a min goes without",
+    REFUSE(WEFT_BAD_ARGUMENT, "row_blocks_per_copy 0, row_split 0, packed: a min uses none of",
            (c.params.tiling = TILING_TEXT(spmm, &tiling), c.params.reduction = WEFT_SPMM_MIN));
     tiling.packed = false;
     tiling.row_blocks_per_copy = 1;
     REFUSE(WEFT_BAD_ARGUMENT,
-           "row_blocks_per_copy 1, row_split 0, not packed: a max goes without all five",
+           "row_blocks_per_copy 1, row_split 0, not packed: a max uses none of the five",
            c.params.tiling = TILING_TEXT(spmm, &tiling));
     tiling.row_blocks_per_copy = 0;
     tiling.lanes = tiling.stage = 2;

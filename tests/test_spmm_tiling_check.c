@@ -186,7 +186,7 @@ static void test_a_copy_without_room_is_refused(void **state)
     REFUSE("tiling.row_blocks_per_copy is -1: 0 or more is wanted", row_blocks_per_copy, -1);
     tiling.row_blocks_per_copy = 2;
     tiling.packed = true;
-    refuse(tiling, &usual, "tiling.row_blocks_per_copy is 2: a packed B is not staged_b");
+    refuse(tiling, &usual, "tiling.row_blocks_per_copy is 2: a packed B is not staged");
     // 64 columns of f32, and entries in local memory: 8 rows of 16 and a number
     tiling.packed = false;
     problem.k = (49152 - 8 * (16 * 8 + 4)) / 256;
@@ -233,7 +233,7 @@ static void test_what_max_min_go_without_is_refused(void **state)
     tiling.packed = false;
     tiling.row_blocks_per_copy = 7;
     refuse(tiling, &problem,
-           "stage 0, row_blocks_per_copy 7, row_split 0, not packed: a min goes without all five");
+           "stage 0, row_blocks_per_copy 7, row_split 0, not packed: a min uses none of the five");
     tiling.row_blocks_per_copy = 0;
     tiling.k_block = 1;
     refuse(tiling, &problem, "tiling.k_block is 1,");

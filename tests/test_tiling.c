@@ -187,14 +187,14 @@ static void test_order_and_spaces_are_free(void **state)
 static void test_nothing_is_forced_by_null_and_zeros_by_an_empty_text(void **state)
 {
     (void)state;
-    weft_axis_tiling t = {.vector_width = 7, .keep = true};
+    weft_axis_tiling t = {.vector_width = 7, .cache = true};
     bool is_forced = true;
     expect(weft_tiling_read(&is_forced, &t, &weft_axis_tiling_table, "", NULL), WEFT_OK, NULL);
     assert_false(is_forced);
     assert_int_equal(t.vector_width, 7);
     expect(weft_tiling_read(&is_forced, &t, &weft_axis_tiling_table, "", " "), WEFT_OK, NULL);
     assert_true(is_forced);
-    assert_true(t.vector_width == 0 && !t.keep);
+    assert_true(t.vector_width == 0 && !t.cache);
 }
 
 // ---- what is refused

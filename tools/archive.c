@@ -16,9 +16,9 @@ enum {
     LOCAL_BYTES = 30,
 };
 
-static const uint32_t IN_64 = UINT32_MAX; // a number that stands elsewhere, in 64 bits
+static const uint32_t IN_64 = UINT32_MAX; // the number is in another field, in 64 bits
 
-// The archive while a member is looked for.
+// State of the search for a member.
 typedef struct archive {
     FILE *stream;
     const char *path;
@@ -56,7 +56,7 @@ static bool read_at(const archive *zip, uint64_t at, void *bytes, size_t size, c
            complain(why, "%s: the archive cannot be read", zip->path);
 }
 
-// The last record of the file, in front of a comment: where it stands, and itself.
+// Position and contents of the file's last record, which a comment may follow.
 static bool find_end(const archive *zip, uint64_t *at, unsigned char end[END_BYTES], complaint *why)
 {
     const uint64_t most = END_BYTES + COMMENT_BYTES;
@@ -78,7 +78,7 @@ static bool find_end(const archive *zip, uint64_t *at, unsigned char end[END_BYT
            (done && complain(why, "%s: is not an archive (.npz), or is truncated", zip->path));
 }
 
-// Of archives with numbers beyond 32 bits.
+// The same for archives with numbers beyond 32 bits.
 static bool find_end_in_64(archive *zip, uint64_t end_at, complaint *why)
 {
     unsigned char locator[LOCATOR_BYTES], end[END64_BYTES];
@@ -137,7 +137,7 @@ static bool is_named(const entry *one, const char *name)
             (one->name_length == length + 4 && memcmp(one->name + length, ".npy", 4) == 0));
 }
 
-// The next number of 64 bits in the extra field, for one that says so.
+// The next 64-bit number of the extra field, if `value` refers to it.
 static bool widen(uint64_t *value, const unsigned char **field, size_t *length)
 {
     if (*value != IN_64)
@@ -195,7 +195,7 @@ static bool take_entry(archive_member *out, const archive *zip, const entry *one
     return true;
 }
 
-// Names of members, as many as there is room for.
+// Names of members, as many as fit.
 static void list_names(char *text, size_t size, const archive *zip)
 {
     complaint ignored;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Members of zip archives, as NumPy's .npz are: where they stand. Stored or deflated ones, of any
-// size.
+// Positions of members in zip archives, as NumPy's .npz are. Stored or deflated ones, of any size.
 #ifndef WEFT_TOOLS_ARCHIVE_H
 #define WEFT_TOOLS_ARCHIVE_H
 
@@ -17,8 +16,8 @@ typedef struct archive_member {
     bool is_deflated;
 } archive_member;
 
-// The member of that name, with .npy behind it or not; NULL for the only one. `path` is for the
-// complaint. The stream must be one that can be sought in.
+// The member of that name, with or without .npy; NULL for the only one. `path` is for the
+// complaint. The stream must be seekable.
 bool archive_find(archive_member *out, FILE *stream, const char *path, const char *name,
                   complaint *why);
 

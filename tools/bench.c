@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// weft bench: how fast the device is, and what share of that the library's operations reach.
+// weft bench: the device's speed, and the share of it that the library's operations reach.
 #include "bench.h"
 
 #include <errno.h>
@@ -208,13 +208,13 @@ static void print_rows(const bench_cases *cases)
         print_row(&cases->items[i], width);
 }
 
-// How long the first takes as a multiple of the second.
+// Ratio of the first one's time to the second one's.
 static double ratio(const bench_case *it, const bench_case *other)
 {
     return it->report.time.median_ms / other->report.time.median_ms;
 }
 
-// The planned product by a matrix, of the one by its transpose; NULL where it was not measured.
+// The planned product by a matrix, for that by its transpose; NULL if it was not measured.
 static const bench_case *plain_of(const bench_cases *cases, const bench_case *transposed)
 {
     static const char suffix[] = "-transposed";
@@ -246,7 +246,7 @@ static void print_transposed(const bench_cases *cases)
                slow->name);
 }
 
-// The worst of what the table lets compare, among cases that take long enough to be compared.
+// The worst comparable values of the table, among cases that are long enough.
 static void print_summary(const bench_cases *cases)
 {
     const bench_case *items = cases->items;
@@ -496,7 +496,7 @@ int weft_bench_main(int argc, char **argv)
     bench_job job = {.options = &options};
     complaint why;
     parse(&options, argc, argv);
-    // Where two of PoCL's threads meet on a core, figures tell of the scheduler, not of the device.
+    // If two of PoCL's threads share a core, figures measure the scheduler, not the device.
     setenv("POCL_AFFINITY", "1", 0);
     const bool done = measure(&job, &why) && print(&job, &why) && judge(&job, &why);
     progress_clear();

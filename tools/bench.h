@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the parts of `weft bench` share: what is to be measured, and how they talk to whoever waits
-// for it, on standard error.
+// Shared by the parts of `weft bench`: the choice of cases, and progress messages on standard
+// error.
 #ifndef WEFT_TOOLS_BENCH_H
 #define WEFT_TOOLS_BENCH_H
 
@@ -8,15 +8,15 @@
 
 // Which cases, and how.
 typedef struct bench_choice {
-    const char *only;     // what their names have in them; NULL: all
+    const char *only;     // part of their names; NULL: all
     bool quick;           // few cases and few runs
     bool on_request;      // cases are timed as bench_request.h says; nothing else is measured
-    const char *patterns; // the folder to write where non-zeros stand; NULL: nothing is written
+    const char *patterns; // folder for positions of non-zeros; NULL: they are not written
 } bench_choice;
 
 bool bench_chooses(const bench_choice *choice, const char *name);
 
-// A line that stays: what is left out, and why.
+// A permanent line: an omitted case, and the reason.
 void bench_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

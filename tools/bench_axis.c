@@ -37,8 +37,8 @@ static bool is_norm_backward(const bench_axis_spec *spec)
     return spec->kind == BENCH_LAYER_NORM_BACKWARD || spec->kind == BENCH_RMS_NORM_BACKWARD;
 }
 
-// What the op reads and writes at least; weight and bias do not count. For dW and db the backward
-// of a norm reads X and dY once more.
+// Least bytes that the op reads and writes; weight and bias do not count. For dW and db the
+// backward of a norm reads X and dY once more.
 static double traffic(const bench_stage *stage)
 {
     const bench_axis_spec *spec = stage->spec;
@@ -121,7 +121,7 @@ static void tear_down(bench_stage *stage)
     buffer_release(&stage->sums);
 }
 
-// Whether the device can; if not, a note says why.
+// Whether the device supports it; if not, a note says why.
 static bool fits(const bench_stage *stage)
 {
     const weft_limits *device = weft_context_limits(stage->ctx);
@@ -244,7 +244,7 @@ static bool measure(bench_row *row, bench_stage *stage, const bench_choice *choi
     report->plan = row->plan;
     report->ndim = spec->ndim;
     memcpy(report->shape, spec->shape, sizeof(spec->shape));
-    const bench_turn turn = {
+    const bench_task task = {
         .limits = stage->limits,
         .call = call,
         .of = stage,
@@ -254,7 +254,7 @@ static bool measure(bench_row *row, bench_stage *stage, const bench_choice *choi
         .is_quick = choice->quick,
         .on_request = choice->on_request,
     };
-    return bench_row_measure(row, &turn, why) && describe(stage, row->plan, sizeof(row->plan), why);
+    return bench_row_measure(row, &task, why) && describe(stage, row->plan, sizeof(row->plan), why);
 }
 
 bool bench_axis_run(bench_rows *out, weft_context *ctx, const bench_limits *limits, unsigned sets,

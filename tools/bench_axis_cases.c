@@ -38,7 +38,7 @@ static void name_spec(bench_axis_spec *spec)
              spec->dtype == WEFT_F32 ? "" : weft_dtype_name(spec->dtype));
 }
 
-// Adds a copy, named, of f32 where it says nothing else.
+// Adds a named copy; the data type is f32 by default.
 static bool add(bench_axis_specs *specs, bench_axis_spec spec, complaint *why)
 {
     if (specs->count == specs->room) {
@@ -58,7 +58,7 @@ static bool add(bench_axis_specs *specs, bench_axis_spec spec, complaint *why)
 
 // ---- reductions
 
-// An array and what is reduced. The extent 0 is what fills the array.
+// An array and its reduced axes. An extent of 0 is chosen to fill the array.
 typedef struct reduced_shape {
     int ndim;
     int64_t shape[3];

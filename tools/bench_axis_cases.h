@@ -7,7 +7,7 @@
 
 #include "complaint.h"
 
-// Sets that can be asked for: bits.
+// Sets on the command line: bits.
 enum { BENCH_SET_REDUCE = 1, BENCH_SET_SOFTMAX = 2, BENCH_SET_NORM = 4 };
 
 typedef enum bench_axis_kind {
@@ -21,7 +21,7 @@ typedef enum bench_axis_kind {
     BENCH_RMS_NORM_BACKWARD,
 } bench_axis_kind;
 
-// One case, named after what it is:
+// One case, with such a name:
 //
 //   sum-512x2730x48-axis1             axis 1 of three, f32
 //   max-64x1024x1024-all              all axes
@@ -40,7 +40,7 @@ typedef struct bench_axis_spec {
     int axes[2];
     bool in_place;
     bool dx_alone; // a backward without dW and db
-    bool is_small; // a few thousand elements: held against an empty launch
+    bool is_small; // a few thousand elements: compared with an empty launch
     bool in_cache; // a few megabytes at most: faster than memory
     bool is_goal;  // counts in the summary
 } bench_axis_spec;
@@ -51,7 +51,7 @@ typedef struct bench_axis_specs {
 } bench_axis_specs;
 
 // The cases of the sets. Reductions are of arrays of about `array_bytes`; softmax and normalisation
-// of shapes as they are met. Quick: a few of each. The caller frees with bench_axis_specs_free().
+// of common shapes. Quick: a few of each. The caller frees with bench_axis_specs_free().
 bool bench_axis_list(bench_axis_specs *out, unsigned sets, bool quick, uint64_t array_bytes,
                      complaint *why);
 void bench_axis_specs_free(bench_axis_specs *specs);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Looking for one case that --only leaves, list by list.
+// Searches the lists for a case that --only chooses.
 #include "bench_chosen.h"
 
 #include "bench_axis_cases.h"
@@ -29,7 +29,7 @@ static bool chooses_matmul(const bench_choice *choice)
     return bench_chooses(choice, BENCH_SWEEP_NAME);
 }
 
-// Of lists that are made: *found where one is chosen; false without memory.
+// In lists that must be made: *found if one is chosen; false without memory.
 static bool find_sparse(bool *found, const bench_choice *choice, unsigned sets, uint64_t bytes,
                         complaint *why)
 {

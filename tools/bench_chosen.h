@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether --only leaves a bench anything to measure, which is told before anything is.
+// Checks, before any measurement, that --only leaves a bench something to measure.
 #ifndef WEFT_TOOLS_BENCH_CHOSEN_H
 #define WEFT_TOOLS_BENCH_CHOSEN_H
 
@@ -8,7 +8,7 @@
 #include "bench.h"
 #include "bench_sets.h"
 
-// What is to be measured, by the bits of bench_axis_cases.h and bench_sparse_cases.h.
+// What to measure, by the bits of bench_axis_cases.h and bench_sparse_cases.h.
 typedef struct bench_lists {
     const bench_sets *spmm; // empty where it is left out
     unsigned sparse, axis;

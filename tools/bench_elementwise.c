@@ -10,7 +10,7 @@
 #include "buffer.h"
 #include "progress.h"
 
-static const double X = 2; // whole numbers can be computed with it too
+static const double X = 2; // also usable in integer formulas
 
 // A case on the device.
 typedef struct bench_stage {
@@ -36,7 +36,7 @@ static weft_tensor in_memory(const bench_elementwise_spec *spec, int i)
     return bench_view(NULL, spec->of.in, n, shape);
 }
 
-// With its axes in the order of the result, and the extent 1 where it is broadcast.
+// With its axes in the order of the result, and the extent 1 along broadcast axes.
 static weft_tensor as_result(const bench_elementwise_spec *spec, int i)
 {
     const weft_tensor memory = in_memory(spec, i);
@@ -69,7 +69,7 @@ static size_t largest_bytes(const bench_stage *stage)
     return bytes;
 }
 
-// Whether the device can; if not, a note says why.
+// Whether the device supports it; if not, a note says why.
 static bool fits(const bench_stage *stage)
 {
     const weft_limits *device = weft_context_limits(stage->ctx);
@@ -156,7 +156,7 @@ static void start_row(bench_row *row, const bench_stage *stage)
 
 static bool measure(bench_row *row, bench_stage *stage, const bench_choice *choice, complaint *why)
 {
-    const bench_turn turn = {
+    const bench_task task = {
         .limits = stage->limits,
         .call = call,
         .of = stage,
@@ -173,7 +173,7 @@ static bool measure(bench_row *row, bench_stage *stage, const bench_choice *choi
     if (!make_plan(stage, why))
         return false;
     const double plan_ms = timing_now_ms() - start_ms;
-    if (!bench_row_measure(row, &turn, why))
+    if (!bench_row_measure(row, &task, why))
         return false;
     row->report.setup_ms += plan_ms;
     return describe(stage, row->plan, sizeof(row->plan), why);

@@ -8,7 +8,7 @@
 
 #include "bench_operand.h"
 
-// In shapes, the extent 0 is what fills the array.
+// In shapes, an extent of 0 is chosen to fill the array.
 static const bench_formula formulas[] = {
     {"add", "add", BENCH_CONTIGUOUS, WEFT_F32, WEFT_F32, {0, 4096}, {"01", "01"}, BENCH_QUICK},
     {"copy", "copy", BENCH_CONTIGUOUS, WEFT_F32, WEFT_F32, {0, 4096}, {"01"}, 0},

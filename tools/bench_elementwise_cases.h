@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which formulas a bench measures, and how their operands stand in memory.
+// The formulas that a bench measures, and the memory order of their operands.
 #ifndef WEFT_TOOLS_BENCH_ELEMENTWISE_CASES_H
 #define WEFT_TOOLS_BENCH_ELEMENTWISE_CASES_H
 
@@ -9,11 +9,11 @@
 
 enum { BENCH_OPERANDS = 4 };
 
-// What cases count for in the summary.
+// Groups of the summary.
 typedef enum bench_elementwise_goal {
     BENCH_NO_GOAL,
     BENCH_CONTIGUOUS,
-    BENCH_ROW, // a row, a column or what lies around the middle axis is broadcast
+    BENCH_ROW, // a row, a column or the axes around the middle one are broadcast
     BENCH_COLUMN,
     BENCH_MIDDLE,
     BENCH_CAST,
@@ -26,12 +26,12 @@ enum {
     BENCH_QUICK = 1,    // among the few
     BENCH_SQUARE = 2,   // the result is: its sides the largest power of two that fits
     BENCH_ONE = 4,      // all inputs are one array, which must be read once
-    BENCH_SMALL = 8,    // a few thousand elements: held against an empty launch
+    BENCH_SMALL = 8,    // a few thousand elements: compared with an empty launch
     BENCH_PLANNED = 16, // called with a plan
 };
 
-// A formula and its operands. `axes` says how each input stands in memory: the result's axes that
-// it has, outermost first; along others it is broadcast.
+// A formula and its operands. `axes` is each input's memory order: the axes of the result that it
+// has, outermost first; along others it is broadcast.
 //
 //   "01"  as the result       "1"   a row for all rows      "0231"  axis 1 is innermost
 //   "10"  transposed          "0"   a column for all        "02"    broadcast along the middle
@@ -45,7 +45,7 @@ typedef struct bench_formula {
     unsigned flags;
 } bench_formula;
 
-// One case, named after what it is and the shape of the result:
+// One case, named by its kind and the shape of the result:
 //
 //   add-16384x4096      add_row-16384x4096      cast_f16_f32-16384x4096      add-64x64-planned
 typedef struct bench_elementwise_spec {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// "header" of the bench's JSON: what a reader of kept figures must know of the run that gave them.
+// "header" of the bench's JSON: the facts about a run that a later reader of its figures needs.
 #ifndef WEFT_TOOLS_BENCH_HEADER_H
 #define WEFT_TOOLS_BENCH_HEADER_H
 

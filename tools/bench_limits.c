@@ -139,7 +139,7 @@ static void add_fma_shapes(shape_family *family, int width, int items)
     }
 }
 
-// Where an item has whole lines, it may ask ahead for each.
+// An item with whole lines may prefetch each.
 static void add_asking_shapes(bench_limits *limits)
 {
     add_stream_shapes(&limits->families[BENCH_COPY], BENCH_COPY, "stream_asked", WIDEST, 1,
@@ -148,7 +148,7 @@ static void add_asking_shapes(bench_limits *limits)
                       SHORT_RUN);
 }
 
-// Groups of one item where items of a group do not run side by side anyway.
+// Groups of one item, on devices whose items of a group do not run in parallel anyway.
 static void add_shapes(bench_limits *limits)
 {
     const weft_limits *device = weft_context_limits(limits->ctx);
@@ -299,7 +299,7 @@ static int compare_shapes(const void *left, const void *right)
     return (a < b) - (a > b);
 }
 
-// Trials sort out the finalists; what they reached in two runs does not count.
+// A short test selects the finalists; its two runs do not count.
 static bool try_shapes(const bench_limits *limits, shape_family *family, complaint *why)
 {
     for (size_t i = 0; i < family->n_shapes; i++) {
@@ -315,7 +315,7 @@ static bool try_shapes(const bench_limits *limits, shape_family *family, complai
     return true;
 }
 
-// The finalists, and the kernel of the best for what is held against it.
+// Measures the finalists, and keeps the kernel of the best for comparisons.
 static bool measure_family(bench_limits *limits, bench_rate rate, complaint *why)
 {
     shape_family *family = &limits->families[rate];
@@ -332,7 +332,7 @@ static bool measure_family(bench_limits *limits, bench_rate rate, complaint *why
     return code == CL_SUCCESS || complain_cl(why, "clCreateKernel", code);
 }
 
-// Uses four times as much of the arrays until one copy takes as long as it may.
+// Uses four times as much of the arrays until one copy takes the longest time allowed.
 static bool fit_arrays(bench_limits *limits, complaint *why)
 {
     launch_shape probe = limits->families[BENCH_COPY].shapes[0];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the device does at best, measured: the yardstick of every other figure of a bench.
+// The device's best measured rates: the yardstick of every other figure of a bench.
 //
 //   copy  GB/s   one read and one write a byte, from one array to another
 //   read  GB/s   both arrays, one after the other
@@ -9,8 +9,8 @@
 // eighth of the memory, and smaller on a device that needs longer than 200 ms to copy it.
 //
 // Every family of kernels in limits.cl is tried in all shapes that suit the device; the three
-// fastest are then measured properly, and the best median is the rate. The winner then runs in
-// turns with what is held against it: the speed of a shared machine changes within seconds.
+// fastest are then measured longer, and the best median is the rate. The winner then runs
+// alternately with the cases: the speed of a shared machine changes within seconds.
 #ifndef WEFT_TOOLS_BENCH_LIMITS_H
 #define WEFT_TOOLS_BENCH_LIMITS_H
 
@@ -34,22 +34,22 @@ typedef enum bench_rate {
 bool bench_limits_create(bench_limits **out, weft_context *ctx, complaint *why);
 void bench_limits_destroy(bench_limits **limits);
 
-// The queue that limits run in, and all that is held against them.
+// The queue of the limits and of all cases that are compared with them.
 const bench_queue *bench_limits_queue(const bench_limits *limits);
 
-// Measures all shapes, once. What follows wants it done.
+// Measures all shapes, once. The functions below require it.
 bool bench_limits_measure(bench_limits *limits, complaint *why);
 
-// Milliseconds of one run of what is best, 2 and more, until it is done.
+// Milliseconds of one run of the best shape, of 2 ms and more, until it is done.
 bool bench_limits_run(const bench_limits *limits, bench_rate rate, double *ms, complaint *why);
 
 // The rate at which such a run took `ms`.
 double bench_limits_rate(const bench_limits *limits, bench_rate rate, double ms);
 
-// Enqueues a launch that does nothing, of a group for each compute unit.
+// Enqueues one empty launch, of a group for each compute unit.
 bool bench_limits_enqueue_nothing(const bench_limits *limits, complaint *why);
 
-// Milliseconds of one launch that does nothing, until it is done.
+// Milliseconds of one empty launch, until it is done.
 bool bench_limits_launch(const bench_limits *limits, double *ms, complaint *why);
 
 // "limits" of the bench's JSON: copy_gbps, read_gbps, fma_gflops, the arrays' size and the winning

@@ -43,7 +43,7 @@ static void lay_out(bench_stage *stage)
     stage->operands[2] = matrices(of, of->m, of->n, false);
 }
 
-// Whether the device can; if not, a note says why.
+// Whether the device supports it; if not, a note says why.
 static bool fits(const bench_stage *stage)
 {
     const weft_limits *device = weft_context_limits(stage->ctx);
@@ -130,7 +130,7 @@ static void start_row(bench_row *row, const bench_stage *stage)
 
 static bool measure(bench_row *row, bench_stage *stage, const bench_choice *choice, complaint *why)
 {
-    const bench_turn turn = {
+    const bench_task task = {
         .limits = stage->limits,
         .call = call,
         .of = stage,
@@ -140,7 +140,7 @@ static bool measure(bench_row *row, bench_stage *stage, const bench_choice *choi
     };
     progress_show("%s", stage->spec->name);
     start_row(row, stage);
-    return allocate(stage, why) && bench_row_measure(row, &turn, why) &&
+    return allocate(stage, why) && bench_row_measure(row, &task, why) &&
            describe(stage, row->plan, sizeof(row->plan), why);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which dense products a bench measures.
+// The dense products that a bench measures.
 #ifndef WEFT_TOOLS_BENCH_MATMUL_CASES_H
 #define WEFT_TOOLS_BENCH_MATMUL_CASES_H
 
@@ -7,11 +7,11 @@
 
 #include "bench_limits.h"
 
-// What cases count for in the summary.
+// Groups of the summary.
 typedef enum bench_matmul_goal {
     BENCH_NO_MATMUL_GOAL,
     BENCH_MATMUL_SQUARE,
-    BENCH_MATMUL_TRANSPOSED, // A or B stands transposed in memory
+    BENCH_MATMUL_TRANSPOSED, // A or B is stored transposed
     BENCH_MATMUL_BATCH,
     BENCH_MATMUL_VECTOR,
 } bench_matmul_goal;
@@ -22,7 +22,7 @@ enum {
     BENCH_TRANSPOSED_B = 4,
 };
 
-// A product, and how its factors stand in memory.
+// A product, and the memory order of its factors.
 typedef struct bench_product {
     const char *title;
     bench_matmul_goal goal;
@@ -32,7 +32,7 @@ typedef struct bench_product {
     unsigned flags;
 } bench_product;
 
-// One case, named after what it is and C's rows, columns and k:
+// One case, named by its kind and C's rows, columns and k:
 //
 //   square-1024x1024x1024     transposed_a-1024x1024x1024     batch-512-64x64x64
 //   matvec-8192x1x8192        square-1024x1024x1024-f16

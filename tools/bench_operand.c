@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arrays for benches: how large they are, and what is in them.
+// Arrays for benches: their sizes and contents.
 #include "bench_operand.h"
 
 #include <stdlib.h>
@@ -41,7 +41,7 @@ weft_tensor bench_view(cl_mem buffer, weft_dtype dtype, int ndim, const int64_t 
         view.shape[d] = shape[d];
         view.stride[d] = step;
         if (__builtin_mul_overflow(step, shape[d], &step))
-            step = INT64_MAX; // operations say that it is too large
+            step = INT64_MAX; // operations report that it is too large
     }
     return view;
 }
@@ -54,7 +54,7 @@ size_t bench_view_bytes(const weft_tensor *view)
     return bytes;
 }
 
-// Whole numbers are any bits.
+// Integers have any bits.
 static void make_numbers(weft_dtype dtype, void *numbers, size_t bytes)
 {
     if (scalar_is_float(dtype)) {

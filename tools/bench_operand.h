@@ -8,14 +8,13 @@
 
 #include "complaint.h"
 
-// Bytes of an array that no cache holds: as the limits have it (bench_limits.h), but no more than a
-// GiB.
+// Bytes of an array larger than every cache: as in the limits (bench_limits.h), but at most a GiB.
 uint64_t bench_array_bytes(const weft_limits *device);
 
-// Where an extent of the shape is 0: what makes it an array of about `bytes`, at least 1.
+// Replaces an extent of 0 so that the array has about `bytes`; at least 1.
 void bench_fill_extent(int ndim, int64_t *shape, size_t element_bytes, uint64_t bytes);
 
-// A view without gaps, and the bytes of all that it shows.
+// A view without gaps, and the bytes of its elements.
 weft_tensor bench_view(cl_mem buffer, weft_dtype dtype, int ndim, const int64_t *shape);
 size_t bench_view_bytes(const weft_tensor *view);
 

@@ -11,9 +11,9 @@
 
 enum { MAX_RUNS = TIMING_MOST_RUNS, MIN_RUNS = 9, QUICK_MIN_RUNS = 5, SMALL_RUNS = 201 };
 
-static const double CASE_MS = 800; // that the runs of a case may take, about
+static const double CASE_MS = 800; // for the runs of a case, about
 static const double QUICK_CASE_MS = 150;
-static const double LONG_MS = 10; // waking the device does not count there
+static const double LONG_MS = 10; // waking the device is negligible beside it
 static const struct timespec REST = {.tv_sec = 2, .tv_nsec = 500000000};
 
 bool bench_rows_create(bench_rows *out, size_t room, complaint *why)
@@ -30,42 +30,42 @@ void bench_rows_free(bench_rows *rows)
 
 // ---- measuring
 
-// Times of a case, and of what it is held against.
-typedef struct turn_times {
+// Times of a case, and of its comparison.
+typedef struct run_times {
     size_t count;
     double setup_ms;
     double runs_ms[MAX_RUNS], limit_ms[MAX_RUNS];
-} turn_times;
+} run_times;
 
-static bool call_once(const bench_row *row, const bench_turn *turn, cl_event *after, complaint *why)
+static bool call_once(const bench_row *row, const bench_task *task, cl_event *after, complaint *why)
 {
-    if (turn->call(turn->of) != WEFT_OK)
+    if (task->call(task->of) != WEFT_OK)
         return complain(why, "%s: %s", row->name, weft_last_error());
     if (!after)
         return true;
     const cl_int code =
-        clEnqueueMarkerWithWaitList(bench_limits_queue(turn->limits)->cl, 0, NULL, after);
+        clEnqueueMarkerWithWaitList(bench_limits_queue(task->limits)->cl, 0, NULL, after);
     return code == CL_SUCCESS || complain_cl(why, "clEnqueueMarkerWithWaitList", code);
 }
 
-static bool call_and_wait(const bench_row *row, const bench_turn *turn, double *ms, complaint *why)
+static bool call_and_wait(const bench_row *row, const bench_task *task, double *ms, complaint *why)
 {
     const double start_ms = timing_now_ms();
-    if (!call_once(row, turn, NULL, why) ||
-        !bench_queue_finish(bench_limits_queue(turn->limits), why))
+    if (!call_once(row, task, NULL, why) ||
+        !bench_queue_finish(bench_limits_queue(task->limits), why))
         return false;
     *ms = timing_now_ms() - start_ms;
     return true;
 }
 
 // Twice, and the second time counts.
-static bool call_in_a_row(const bench_row *row, const bench_turn *turn, double *ms, complaint *why)
+static bool call_in_a_row(const bench_row *row, const bench_task *task, double *ms, complaint *why)
 {
-    const bench_queue *queue = bench_limits_queue(turn->limits);
+    const bench_queue *queue = bench_limits_queue(task->limits);
     cl_event events[2] = {NULL};
     cl_ulong ends_ns[2];
-    const bool ok = call_once(row, turn, &events[0], why) &&
-                    call_once(row, turn, &events[1], why) && bench_queue_finish(queue, why) &&
+    const bool ok = call_once(row, task, &events[0], why) &&
+                    call_once(row, task, &events[1], why) && bench_queue_finish(queue, why) &&
                     bench_queue_end(events[0], &ends_ns[0], why) &&
                     bench_queue_end(events[1], &ends_ns[1], why);
     for (int i = 0; i < 2; i++)
@@ -76,83 +76,83 @@ static bool call_in_a_row(const bench_row *row, const bench_turn *turn, double *
     return ok;
 }
 
-static bool run_limit(const bench_row *row, const bench_turn *turn, double *ms, complaint *why)
+static bool run_limit(const bench_row *row, const bench_task *task, double *ms, complaint *why)
 {
-    return turn->is_small ? bench_limits_launch(turn->limits, ms, why)
-                          : bench_limits_run(turn->limits, row->limit, ms, why);
+    return task->is_small ? bench_limits_launch(task->limits, ms, why)
+                          : bench_limits_run(task->limits, row->limit, ms, why);
 }
 
-// As many as the time of a case allows, where one takes so long.
-static size_t runs_for(const bench_turn *turn, double ms)
+// As many runs as the time of a case allows, if one takes `ms`.
+static size_t runs_for(const bench_task *task, double ms)
 {
-    const double wanted = (turn->is_quick ? QUICK_CASE_MS : CASE_MS) / ms;
-    const size_t least = turn->is_quick ? QUICK_MIN_RUNS : MIN_RUNS;
-    if (turn->n_runs > 0 || turn->is_small)
-        return turn->n_runs > 0 ? turn->n_runs : SMALL_RUNS;
+    const double wanted = (task->is_quick ? QUICK_CASE_MS : CASE_MS) / ms;
+    const size_t least = task->is_quick ? QUICK_MIN_RUNS : MIN_RUNS;
+    if (task->n_runs > 0 || task->is_small)
+        return task->n_runs > 0 ? task->n_runs : SMALL_RUNS;
     return wanted < (double)least ? least : wanted > MAX_RUNS ? MAX_RUNS : (size_t)wanted;
 }
 
-// Memory that was just taken or given back keeps virtual machines busy for two seconds, in which
-// whatever uses memory takes two or three times as long.
-static void rest(const bench_row *row, const bench_turn *turn)
+// Allocating or releasing memory keeps virtual machines busy for two seconds, in which memory
+// accesses take two or three times as long.
+static void rest(const bench_row *row, const bench_task *task)
 {
-    if (row->limit != BENCH_FMA && !turn->is_small && !turn->in_cache && !turn->is_quick)
+    if (row->limit != BENCH_FMA && !task->is_small && !task->in_cache && !task->is_quick)
         nanosleep(&REST, NULL);
 }
 
-// The first run compiles, the second wakes the device and says how long one takes.
-static bool run_all(turn_times *times, const bench_row *row, const bench_turn *turn, complaint *why)
+// The first run compiles, the second wakes the device and gives the time of one.
+static bool run_all(run_times *times, const bench_row *row, const bench_task *task, complaint *why)
 {
     double ms = 0;
-    if (!call_and_wait(row, turn, &times->setup_ms, why))
+    if (!call_and_wait(row, task, &times->setup_ms, why))
         return false;
-    rest(row, turn);
-    if (!call_and_wait(row, turn, &ms, why))
+    rest(row, task);
+    if (!call_and_wait(row, task, &ms, why))
         return false;
-    times->count = runs_for(turn, ms);
+    times->count = runs_for(task, ms);
     const bool waits =
-        turn->is_small || ms > LONG_MS || bench_limits_queue(turn->limits)->tick_ns == 0;
+        task->is_small || ms > LONG_MS || bench_limits_queue(task->limits)->tick_ns == 0;
     for (size_t run = 0; run < times->count; run++)
-        if (!(waits ? call_and_wait : call_in_a_row)(row, turn, &times->runs_ms[run], why) ||
-            !run_limit(row, turn, &times->limit_ms[run], why))
+        if (!(waits ? call_and_wait : call_in_a_row)(row, task, &times->runs_ms[run], why) ||
+            !run_limit(row, task, &times->limit_ms[run], why))
             return false;
     return true;
 }
 
 static weft_status call_of(const void *of, size_t which)
 {
-    const bench_turn *turn = of;
+    const bench_task *task = of;
     (void)which;
-    return turn->call(turn->of);
+    return task->call(task->of);
 }
 
-static bool serve(const bench_row *row, const bench_turn *turn, complaint *why)
+static bool serve(const bench_row *row, const bench_task *task, complaint *why)
 {
     const bench_request request = {
-        .limits = turn->limits, .n_cases = 1, .call = call_of, .of = turn};
+        .limits = task->limits, .n_cases = 1, .call = call_of, .of = task};
     return bench_request_serve(&request, json_pack("[o]", report_json(&row->report)), why);
 }
 
-bool bench_row_measure(bench_row *row, const bench_turn *turn, complaint *why)
+bool bench_row_measure(bench_row *row, const bench_task *task, complaint *why)
 {
-    if (turn->on_request)
-        return serve(row, turn, why);
-    turn_times times;
+    if (task->on_request)
+        return serve(row, task, why);
+    run_times times;
     timed_report *report = &row->report;
-    if (!run_all(&times, row, turn, why))
+    if (!run_all(&times, row, task, why))
         return false;
     const double ratio = timing_ratio(times.runs_ms, times.limit_ms, times.count);
     report->setup_ms = times.setup_ms;
     report->time = timing_of(times.runs_ms, times.count);
     *(row->limit == BENCH_FMA ? &report->gflops : &report->gbps) =
-        1e-6 * turn->work / report->time.median_ms;
+        1e-6 * task->work / report->time.median_ms;
     row->launches = NAN;
-    if (turn->is_small) {
+    if (task->is_small) {
         row->launches = 1 / ratio;
     } else {
         const double limit_ms = timing_of(times.limit_ms, times.count).median_ms;
-        report->limit = bench_limits_rate(turn->limits, row->limit, limit_ms);
-        report->share = 1e-6 * turn->work * ratio / bench_limits_rate(turn->limits, row->limit, 1);
+        report->limit = bench_limits_rate(task->limits, row->limit, limit_ms);
+        report->share = 1e-6 * task->work * ratio / bench_limits_rate(task->limits, row->limit, 1);
     }
     return true;
 }

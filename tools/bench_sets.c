@@ -33,7 +33,7 @@ static bench_set *add_set(bench_sets *sets, int64_t n, weft_dtype dtype, complai
     return set;
 }
 
-// "-n128", and what else is not the usual.
+// "-n128", and whatever differs from the defaults.
 static void add_suffix(const bench_set *set, const char *end, char *name, size_t size)
 {
     const size_t length = strlen(name);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which SpMM cases a bench measures.
+// The SpMM cases that a bench measures.
 #ifndef WEFT_TOOLS_BENCH_SETS_H
 #define WEFT_TOOLS_BENCH_SETS_H
 
@@ -13,13 +13,13 @@ typedef enum bench_source {
     BENCH_FILE,
 } bench_source;
 
-// One case, named after what it is:
+// One case, with such a name:
 //
 //   pruned-2048x512-s90-n128-v0.5     2048 x 512, 90% zeros, B has 128 columns, rows vary by 0.5
 //   pruned-2048x2048-s90-n128-v0.5-f16 -transposed          in another data type; A^T
 //   narrow-4096x4096-s98-n1           the same of few columns, even rows
-//   full-row-8192x65536-n128          one row holds all columns, the others share three times as
-//   many graph-32768-n128                  grown by preferential attachment
+//   full-row-8192x65536-n128          one row has all columns, the others share three times as many
+//   graph-32768-n128                  grown by preferential attachment
 //   ...-even                          the same sizes and nnz, rows that vary by 0.1
 //   cora-n128                         a file of --data
 typedef struct bench_matrix {
@@ -30,8 +30,8 @@ typedef struct bench_matrix {
     char path[1024];
 } bench_matrix;
 
-// Matrices that are measured in turns, because they are compared: the first has the most even rows,
-// and all have its sizes and nnz.
+// Matrices that are measured alternately, because they are compared: the first has the most even
+// rows, and all have its sizes and nnz.
 typedef struct bench_set {
     int64_t n;
     weft_dtype dtype;
@@ -47,8 +47,8 @@ typedef struct bench_sets {
 } bench_sets;
 
 // All sets, or with `quick` a few small ones; then the .mtx and .smtx files in `folder` (may be
-// NULL), by name. Uneven layers that cannot be at their density are left out: rows that vary by 2
-// need 80% zeros and more. The caller frees with bench_sets_free().
+// NULL), by name. Uneven layers that are impossible at their density are omitted: rows that vary by
+// 2 need 80% zeros and more. The caller frees with bench_sets_free().
 bool bench_sets_list(bench_sets *out, bool quick, const char *folder, complaint *why);
 void bench_sets_free(bench_sets *sets);
 
@@ -56,8 +56,8 @@ void bench_sets_free(bench_sets *sets);
 bool bench_matrix_make(weft_csr_host *out, const bench_matrix *matrix, weft_dtype dtype,
                        complaint *why);
 
-// Where its entries stand, for others to multiply the same: `folder`/`name`.offsets.npy and
-// `name`.indices.npy. Nothing where `folder` is NULL.
+// Writes the positions of its entries, for other libraries: `folder`/`name`.offsets.npy and
+// `name`.indices.npy. Does nothing if `folder` is NULL.
 bool bench_pattern_save(const weft_csr_host *matrix, const char *folder, const char *name,
                         complaint *why);
 

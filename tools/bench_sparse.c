@@ -17,8 +17,8 @@
 #include "progress.h"
 #include "sparse.h"
 
-// The dense operands: X, Y and the bias; dY and dX; dY, X and dW; a dense square; A, B and D, or
-// where A or B is sparse, the others; Y and dY; Q, K, V and O.
+// The dense operands: X, Y and the bias; dY and dX; dY, X and dW; a dense square; A, B and D, or if
+// A or B is sparse, the others; Y and dY; Q, K, V and O.
 enum { MOST_OPERANDS = 4 };
 
 // A case on the device.
@@ -28,10 +28,10 @@ typedef struct bench_stage {
     weft_context *ctx;
     cl_command_queue queue;
     const bench_limits *limits;
-    weft_csr C;           // or W, or what is squared
+    weft_csr C;           // or W, or the matrix that is squared
     weft_csr square;      // sparse
     weft_csr factors[2];  // A and B, where they are sparse
-    double n_terms;       // of these that are gone through
+    double n_terms;       // of the sparse factors that are read
     weft_spmm_plan *plan; // of W
     cl_mem buffers[MOST_OPERANDS];
     weft_tensor views[MOST_OPERANDS];
@@ -86,7 +86,7 @@ static bool create_products(bench_stage *stage, complaint *why)
     return true;
 }
 
-// What is dense of them, A m x k and B n x k, and D.
+// The dense ones of A, m x k, and B, n x k; and D.
 static bool create_sampled(bench_stage *stage, complaint *why)
 {
     const bench_sparse_spec *spec = stage->spec;
@@ -153,8 +153,8 @@ static bool upload(weft_csr *out, const bench_stage *stage, const weft_csr_host 
     return weft_csr_create(out, stage->ctx, stage->queue, host) == WEFT_OK || complain_weft(why);
 }
 
-// The sparse ones of A and B. What C's entries go through of them counts as operations: rows of B,
-// where A may have nothing to meet, or of A where B is dense.
+// The sparse ones of A and B. Their elements that C's entries read count as operations: rows of B,
+// where A may have no match, or of A if B is dense.
 static bool create_factors(bench_stage *stage, const weft_csr_host *C, complaint *why)
 {
     const bench_sparse_spec *spec = stage->spec;
@@ -394,7 +394,7 @@ static bool measure(bench_row *row, bench_stage *stage, const bench_choice *choi
     report->name = row->name;
     report->plan = row->plan;
     put_sizes(report, stage);
-    const bench_turn turn = {
+    const bench_task task = {
         .limits = stage->limits,
         .call = call,
         .of = stage,
@@ -402,14 +402,14 @@ static bool measure(bench_row *row, bench_stage *stage, const bench_choice *choi
         .is_quick = choice->quick,
         .on_request = choice->on_request,
     };
-    return bench_row_measure(row, &turn, why) && describe(stage, row->plan, sizeof(row->plan), why);
+    return bench_row_measure(row, &task, why) && describe(stage, row->plan, sizeof(row->plan), why);
 }
 
 bool bench_sparse_run(bench_rows *out, weft_context *ctx, const bench_limits *limits, unsigned sets,
                       const bench_choice *choice, complaint *why)
 {
     bench_sparse_specs specs;
-    // Values are read and written, and columns lie beside them.
+    // Values are read and written, and columns are adjacent to them.
     const uint64_t bytes = bench_array_bytes(weft_context_limits(ctx)) / 2;
     bool ok = bench_sparse_list(&specs, sets, choice->quick, bytes, why) &&
               bench_rows_create(out, specs.count, why);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which sparse layers, products of sparse matrices, sampled products, sparse softmaxes and sparse
-// attentions a bench measures.
+// The sparse layers, products of sparse matrices, sampled products, sparse softmaxes and sparse
+// attentions that a bench measures.
 #ifndef WEFT_TOOLS_BENCH_SPARSE_CASES_H
 #define WEFT_TOOLS_BENCH_SPARSE_CASES_H
 
 #include "bench_sets.h"
 
-// Sets that can be asked for: bits, besides those of bench_axis_cases.h. Layers go with SpMM.
+// Sets on the command line: bits, besides those of bench_axis_cases.h. Layers go with SpMM.
 enum {
     BENCH_SET_LAYERS = 8,
     BENCH_SET_SDDMM = 32,
@@ -27,16 +27,16 @@ typedef enum bench_sparse_kind {
     BENCH_SPARSE_ATTENTION,
 } bench_sparse_kind;
 
-// What cases count for in the summary.
+// Groups of the summary.
 typedef enum bench_sparse_goal {
     BENCH_NO_SPARSE_GOAL,
-    BENCH_LAYER_PASS, // that a dense product of its sizes stands beside
+    BENCH_LAYER_PASS, // compared with a dense product of its sizes
     BENCH_SDDMM_PRUNED,
     BENCH_SDDMM_GRAPH,
     BENCH_SOFTMAX_ROWS,
 } bench_sparse_goal;
 
-// One case, named after what it is:
+// One case, with such a name:
 //
 //   layer-2048x2048-s90-n128             W 2048 x 2048, 90% zeros, 128 samples; bias and relu
 //   layer-2048x2048-s90-n128-dx -dw      its gradients

@@ -16,7 +16,7 @@
 enum { MAX_RUNS = 101, MIN_RUNS = 7, QUICK_MIN_RUNS = 5, SEED = 1 };
 enum { MAX_RUNNERS = 2 * BENCH_SET_MATRICES, PASSES = 2 };
 
-static const double SET_MS = 3000; // that the runs of a set may take, about
+static const double SET_MS = 3000; // for the runs of a set, about
 static const double BRIEF_SET_MS = 600;
 static const double QUICK_SET_MS = 400;
 
@@ -93,7 +93,7 @@ static bool upload(bench_stage *stage, int i, const weft_csr_host *host, complai
     return true;
 }
 
-// Goes on without that file.
+// Continues without that file.
 static bool leave_out(bench_cases *cases, const bench_matrix *matrix, complaint *why)
 {
     bench_note("%s: skipped: %s", matrix->name, why->text);
@@ -107,7 +107,7 @@ static bool leave_out(bench_cases *cases, const bench_matrix *matrix, complaint 
     return true;
 }
 
-// Puts the set on the device. *fits says whether it could be; if not, a note says why.
+// Puts the set on the device. *fits: it is possible; if not, a note says why.
 static bool set_up(bench_stage *stage, bench_cases *cases, bool *fits, complaint *why)
 {
     const bench_set *set = stage->set;
@@ -140,7 +140,7 @@ static bool set_up(bench_stage *stage, bench_cases *cases, bool *fits, complaint
     return true;
 }
 
-// With a plan and without; A^T wants one.
+// With a plan and without; A^T requires one.
 static size_t ways_of(const bench_stage *stage)
 {
     return stage->set->transpose_a ? 1 : 2;
@@ -148,11 +148,11 @@ static size_t ways_of(const bench_stage *stage)
 
 // First all matrices with their plans, then all without: a matrix that was read a moment ago would
 // come from a nearer cache.
-static bench_runner *runner_at(bench_stage *stage, size_t turn)
+static bench_runner *runner_at(bench_stage *stage, size_t call)
 {
     const size_t ways = ways_of(stage);
     const size_t n_matrices = stage->n_runners / ways;
-    const size_t place = turn % stage->n_runners;
+    const size_t place = call % stage->n_runners;
     return &stage->runners[place % n_matrices * ways + place / n_matrices];
 }
 
@@ -169,33 +169,33 @@ static bool enqueue(const bench_stage *stage, const bench_runner *runner, cl_eve
 // When each call ended, by the host's clock.
 static bool call_and_wait(bench_stage *stage, size_t n_calls, cl_ulong *ends_ns, complaint *why)
 {
-    for (size_t turn = 0; turn < n_calls; turn++) {
-        if (!enqueue(stage, runner_at(stage, turn), NULL, why) ||
+    for (size_t call = 0; call < n_calls; call++) {
+        if (!enqueue(stage, runner_at(stage, call), NULL, why) ||
             !bench_queue_finish(bench_limits_queue(stage->limits), why))
             return false;
-        ends_ns[turn] = (cl_ulong)(1e6 * timing_now_ms());
+        ends_ns[call] = (cl_ulong)(1e6 * timing_now_ms());
     }
     return true;
 }
 
-// Fills the queue before it waits; then, by the device's clock.
+// Fills the queue before it waits; times are by the device's clock.
 static bool call_in_a_row(bench_stage *stage, size_t n_calls, cl_ulong *ends_ns, complaint *why)
 {
     cl_event events[PASSES * MAX_RUNNERS] = {NULL};
     bool ok = true;
-    for (size_t turn = 0; ok && turn < n_calls; turn++)
-        ok = enqueue(stage, runner_at(stage, turn), &events[turn], why);
+    for (size_t call = 0; ok && call < n_calls; call++)
+        ok = enqueue(stage, runner_at(stage, call), &events[call], why);
     ok = ok && bench_queue_finish(bench_limits_queue(stage->limits), why);
-    for (size_t turn = 0; ok && turn < n_calls; turn++)
-        ok = bench_queue_end(events[turn], &ends_ns[turn], why);
-    for (size_t turn = 0; turn < n_calls; turn++)
-        if (events[turn])
-            clReleaseEvent(events[turn]);
+    for (size_t call = 0; ok && call < n_calls; call++)
+        ok = bench_queue_end(events[call], &ends_ns[call], why);
+    for (size_t call = 0; call < n_calls; call++)
+        if (events[call])
+            clReleaseEvent(events[call]);
     return ok;
 }
 
-// Every runner twice, in turns. The second time counts: no call is the first of a queue, and each
-// matrix was last read one pass ago. *ms is what the round took together.
+// Every runner twice, alternately. The second time counts: no call is the first of a queue, and
+// each matrix was last read one pass ago. *ms is the time of the whole round.
 static bool run_round(bench_stage *stage, size_t run, double *ms, complaint *why)
 {
     const size_t n_calls = PASSES * stage->n_runners;
@@ -206,13 +206,13 @@ static bool run_round(bench_stage *stage, size_t run, double *ms, complaint *why
                              : call_and_wait(stage, n_calls, ends_ns, why)))
         return false;
     *ms = timing_now_ms() - start_ms;
-    for (size_t turn = n_calls - stage->n_runners; turn < n_calls; turn++)
-        runner_at(stage, turn)->runs_ms[run] =
-            bench_queue_between_ms(queue, ends_ns[turn - 1], ends_ns[turn]);
+    for (size_t call = n_calls - stage->n_runners; call < n_calls; call++)
+        runner_at(stage, call)->runs_ms[run] =
+            bench_queue_between_ms(queue, ends_ns[call - 1], ends_ns[call]);
     return true;
 }
 
-// The first round compiles, the second says how many the time allows.
+// The first round compiles, the second determines how many the time allows.
 static bool run_rounds(bench_stage *stage, bool quick, size_t *n_runs, complaint *why)
 {
     double ms;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Times SpMM with and without a plan. The cases of a set, both ways of each, and the multiply-adds
-// that they are held against are run in turns, so that a change in the machine's speed meets all.
+// for comparison run alternately, so that a change in the machine's speed affects all.
 #ifndef WEFT_TOOLS_BENCH_SPMM_H
 #define WEFT_TOOLS_BENCH_SPMM_H
 
@@ -32,13 +32,12 @@ typedef struct bench_cases {
     size_t n_unread;
 } bench_cases;
 
-// Sets stay whole: their cases are compared.
+// Sets stay complete: their cases are compared.
 bool bench_chooses_set(const bench_choice *choice, const bench_set *set);
 
-// Measures each set with a chosen case, as a whole, and appends its cases: a planned one and, but
-// for A^T, one without behind it. Notes on standard error name what is left out: a data type that
-// the device has not, a matrix too large for the device, a file that cannot be read; such files are
-// listed besides.
+// Measures each set with a chosen case, as a whole, and appends its cases: a planned one and then,
+// but for A^T, one without. Notes on standard error name omitted cases: a data type that the device
+// lacks, a matrix too large for the device, a file that cannot be read; such files are also listed.
 bool bench_spmm_run(bench_cases *out, weft_context *ctx, const bench_limits *limits,
                     const bench_sets *sets, const bench_choice *choice, complaint *why);
 

@@ -18,7 +18,7 @@ enum { SEED = 1, RUNS = 3, N_OPERANDS = 3 };
 
 static const double LONGEST_MS = 90e3; // of all shapes together
 
-// The operands have room for the largest shape: each one takes the front of it.
+// The operands have room for the largest shape: each one uses the beginning of it.
 typedef struct sweep_stage {
     weft_context *ctx; // its own
     cl_command_queue queue;
@@ -56,7 +56,7 @@ static weft_status call(const void *of)
 static bool measure(bench_sweep_shape *shape, sweep_stage *stage, complaint *why)
 {
     bench_row row = {.limit = BENCH_FMA};
-    const bench_turn turn = {
+    const bench_task task = {
         .limits = stage->limits,
         .call = call,
         .of = stage,
@@ -68,7 +68,7 @@ static bool measure(bench_sweep_shape *shape, sweep_stage *stage, complaint *why
     stage->A = weft_matrix(stage->buffers[0], WEFT_F32, shape->m, shape->k);
     stage->B = weft_matrix(stage->buffers[1], WEFT_F32, shape->k, shape->n);
     stage->C = weft_matrix(stage->buffers[2], WEFT_F32, shape->m, shape->n);
-    if (!bench_row_measure(&row, &turn, why))
+    if (!bench_row_measure(&row, &task, why))
         return false;
     shape->share = row.report.share;
     return true;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dense products of many shapes that nobody chose: how they fare, and how many programs they take.
+// Dense products of many random shapes: their speed, and the number of programs.
 #ifndef WEFT_TOOLS_BENCH_SWEEP_H
 #define WEFT_TOOLS_BENCH_SWEEP_H
 
@@ -18,7 +18,7 @@ enum {
     BENCH_SWEEP_SLOWEST = 5, // that are named
 };
 
-// What they are called together, as a case.
+// Their common name, as a case.
 #define BENCH_SWEEP_NAME "random"
 
 typedef struct bench_sweep_shape {
@@ -32,8 +32,8 @@ typedef struct bench_sweep {
     uint64_t programs;                            // that all of them together had compiled
 } bench_sweep;
 
-// Where that case is chosen, but never on request, measures f32 products of random shapes, the same
-// ones each time, in a context of its own that finds no program from before. After 90 s no more are
+// If that case is chosen, but never on request, measures f32 products of random shapes, the same
+// ones each time, in a context of its own without programs from before. After 90 s no more are
 // begun, and a note says so.
 bool bench_sweep_run(bench_sweep *out, weft_context *ctx, const bench_limits *limits,
                      const bench_choice *choice, complaint *why);
@@ -41,7 +41,7 @@ bool bench_sweep_run(bench_sweep *out, weft_context *ctx, const bench_limits *li
 // Shapes, programs, the worst, median and best share, and the slowest shapes.
 json_t *bench_sweep_json(const bench_sweep *sweep);
 
-// The same in lines. Nothing where there was no sweep.
+// The same as text. Prints nothing if there was no sweep.
 void bench_sweep_print(const bench_sweep *sweep, FILE *out);
 
 #endif

@@ -7,8 +7,8 @@
 
 #include "complaint.h"
 
-// A buffer of `bytes` (at least one byte, as OpenCL has no empty ones), filled from `data` where
-// that is not NULL. `what` is "B", for the complaint. The caller releases it.
+// A buffer of `bytes` (at least one byte, as OpenCL has no empty ones), filled from `data` if that
+// is not NULL. `what` is "B", for the complaint. The caller releases it.
 bool buffer_create(cl_mem *out, weft_context *ctx, const void *data, size_t bytes, const char *what,
                    complaint *why);
 

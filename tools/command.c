@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What commands share: options, the context, and how answers and failures are printed.
+// Shared by the commands: options, the context, and the output of answers and failures.
 #include "command.h"
 
 #include <errno.h>
@@ -97,11 +97,11 @@ static void tell_compiling(int signal_number)
 {
     static const char text[] =
         "weft: compiling, which takes seconds where device or kernels are new\n";
-    static volatile sig_atomic_t is_told;
+    static volatile sig_atomic_t is_printed;
     const int last_errno = errno;
     (void)signal_number;
-    if (!is_told && write(STDERR_FILENO, text, sizeof(text) - 1) > 0)
-        is_told = 1;
+    if (!is_printed && write(STDERR_FILENO, text, sizeof(text) - 1) > 0)
+        is_printed = 1;
     errno = last_errno;
 }
 

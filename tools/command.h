@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What all commands of the program share: options, exit status, the context, output.
+// Shared by the commands: options, exit status, the context, output.
 //
 // A command is one row of the table in weft.c and one function int weft_<name>_main(argc, argv) in
 // a file of its name. argv[0] is "weft <name>". It parses with argp, has `command_argp` as its
@@ -20,20 +20,20 @@
 #include "format.h"
 #include "report.h"
 
-// The options of every command. A parser that has command_argp as a child hands them on:
+// The options of every command. A parser that has command_argp as a child passes them on:
 //
 //   case ARGP_KEY_INIT:
 //       state->child_inputs[0] = &options->common;
 typedef struct command_options {
     const char *device; // --device TEXT; NULL for the default
     bool json;          // --json
-    bool verbose;       // --verbose: what the library has to say besides warnings
+    bool verbose;       // --verbose: all messages of the library, not only warnings
 } command_options;
 
 extern const struct argp command_argp;
 
-// The number in `text`; ends the program with a usage error naming `option` where it is none, or
-// outside low .. high.
+// The number in `text`; ends the program with a usage error that names `option` if it is none, or
+// is outside low .. high.
 int64_t command_integer(struct argp_state *state, const char *option, const char *text, int64_t low,
                         int64_t high);
 double command_number(struct argp_state *state, const char *option, const char *text);
@@ -41,7 +41,7 @@ double command_number(struct argp_state *state, const char *option, const char *
 // A floating-point data type by its name, or a usage error.
 weft_dtype command_dtype(struct argp_state *state, const char *option, const char *text);
 
-// The option --format, whose argument command_format() takes.
+// The option --format, whose argument command_format() parses.
 #define COMMAND_FORMAT_OPTION(key)                                                                 \
     {                                                                                              \
         "format", key, "F", 0,                                                                     \
@@ -53,12 +53,12 @@ weft_dtype command_dtype(struct argp_state *state, const char *option, const cha
 // A file format by its name, or a usage error.
 file_format command_format(struct argp_state *state, const char *text);
 
-// Compilers may be at work from here to the end of that: who waits at a terminal is told on
-// standard error, once, where it takes seconds.
+// Between the two calls compilers may run: a user at a terminal is informed on standard error,
+// once, if it takes seconds.
 void command_compiles(void);
 void command_has_compiled(void);
 
-// The device asked for, with the library's messages on standard error. The caller destroys it.
+// The chosen device, with the library's messages on standard error. The caller destroys it.
 bool command_open(weft_context **out, const command_options *options, complaint *why);
 
 // Prints "<command>: <sentence>" on standard error and returns the exit status: 1, or after wrong
@@ -70,11 +70,11 @@ int command_failed(const char *command, const complaint *why);
 bool command_print_json(json_t *object, complaint *why);
 
 // Prints the report of a command that writes its result to output_path, which may be NULL: on
-// standard output, or where the result is there, on standard error.
+// standard output, or on standard error if the result is there.
 bool command_print_report(const timed_report *report, const command_options *options,
                           const char *output_path, complaint *why);
 
-// Every command ends with it: false where standard output could not take all that was printed.
+// Every command ends with it: false if standard output failed.
 bool command_finish_output(complaint *why);
 
 int weft_info_main(int argc, char **argv);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Complaints: sentences kept where the caller wants them.
+// Complaints: sentences in the caller's buffer.
 #include "complaint.h"
 
 #include <stdarg.h>
@@ -8,8 +8,8 @@
 static void keep(complaint *why, bool is_usage, const char *format, va_list arguments)
     __attribute__((format(printf, 3, 0)));
 
-// Words of a damaged file may be in the sentence: control characters are not for a terminal, except
-// for ends of lines, by which a formula's fault is shown.
+// The sentence may contain words of a damaged file: control characters must not reach a terminal,
+// except line ends, which show the fault of a formula.
 static void keep(complaint *why, bool is_usage, const char *format, va_list arguments)
 {
     vsnprintf(why->text, sizeof(why->text), format, arguments);

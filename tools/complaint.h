@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the parts of the program say what went wrong: false, and one sentence with names and numbers.
+// Error reports of the program's parts: false, and one sentence with names and numbers.
 #ifndef WEFT_TOOLS_COMPLAINT_H
 #define WEFT_TOOLS_COMPLAINT_H
 
@@ -12,12 +12,12 @@ typedef struct complaint {
     bool is_usage; // of words of the command line: the program ends as after wrong options
 } complaint;
 
-// Keeps the sentence, and is false: `return complain(why, "%s: ...", path)`. A macro, so that who
-// reads a call alone, as static analysers do, sees that it is.
+// Stores the sentence, and is false: `return complain(why, "%s: ...", path)`. A macro, so that
+// static analysers, which read a call alone, see that it is.
 #define complain(...) (complaint_keep(__VA_ARGS__), false)
 void complaint_keep(complaint *why, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-// The same of what the command line says, whatever the device and the files are.
+// The same for errors in the command line, whatever the device and the files are.
 #define complain_usage(...) (complaint_keep_usage(__VA_ARGS__), false)
 void complaint_keep_usage(complaint *why, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

@@ -61,7 +61,7 @@ double dense_bytes(weft_dtype dtype, int ndim, const int64_t *shape)
     return bytes;
 }
 
-// The same as a whole number; false where 63 bits do not hold it.
+// The same as an integer; false if it exceeds 63 bits.
 static bool count_bytes(weft_dtype dtype, int ndim, const int64_t *shape, uint64_t *bytes)
 {
     *bytes = weft_dtype_size(dtype);
@@ -196,7 +196,7 @@ static bool restore(const dense_job *job, complaint *why)
            (job->operation->restore(job, why) && finish(job, why));
 }
 
-// Set-up is the compiler inside the first call; what it enqueues takes its time afterwards.
+// Set-up is the compilation in the first call; its commands run later.
 static bool first_run(dense_job *job, complaint *why)
 {
     if (!restore(job, why))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parsing what commands on one dense array share.
+// Parses the options of commands on one dense array.
 #include "dense_options.h"
 
 #include <stdio.h>
@@ -21,7 +21,7 @@ static const struct argp_option options[] = {
     {0},
 };
 
-// What a list has, in words, and bounds on its numbers.
+// Name of a list's elements, and bounds on its numbers.
 typedef struct list_kind {
     const char *option, *wanted, *note;
     int64_t low, high;

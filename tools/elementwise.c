@@ -106,7 +106,7 @@ static bool has_floats(const elementwise_job *job)
     return false;
 }
 
-// The type that the inputs have together.
+// The common type of the inputs.
 static weft_dtype shared_dtype(const elementwise_job *job)
 {
     bool is_one = job->options.words.n_inputs > 0;
@@ -170,7 +170,7 @@ static bool finish(const elementwise_job *job, complaint *why)
     return code == CL_SUCCESS || complain_cl(why, "clFinish", code);
 }
 
-// Whether the formula can be computed in whole numbers, which only the library knows: it refuses.
+// Whether the formula has an integer meaning, which only the library knows: it refuses others.
 static bool is_whole(elementwise_job *job)
 {
     const weft_status status = make_plan(job, has_input(job, WEFT_I64) ? WEFT_I64 : WEFT_I32);
@@ -208,8 +208,8 @@ static bool make_result(elementwise_job *job, complaint *why)
            complain(why, "no memory for the result, %zu bytes", job->y_bytes);
 }
 
-// A result that no buffer holds, of whatever type, has no strides either. Types come later: a plan
-// tells which.
+// A result too large for any buffer, of any type, has no strides either. A plan determines types
+// later.
 static bool lay_out(const elementwise_job *job, weft_tensor *Y, complaint *why)
 {
     const int64_t limit = (int64_t)weft_context_limits(job->ctx)->max_alloc_bytes;
@@ -244,7 +244,7 @@ static bool make_ready(elementwise_job *job, complaint *why)
     return true;
 }
 
-// With the first run, in which some devices compile.
+// Includes the first run, in which some devices compile.
 static bool set_up(elementwise_job *job, complaint *why)
 {
     command_compiles();

@@ -19,8 +19,8 @@ typedef struct elementwise_options {
     int64_t runs;
 } elementwise_options;
 
-// Parses, with what was not said at its default; ends the program after --help and on wrong usage.
-// Names are cut out of argv.
+// Parses, with defaults of missing options; ends the program after --help and on wrong usage. Names
+// are cut out of argv.
 void elementwise_options_parse(elementwise_options *out, int argc, char **argv);
 
 #endif

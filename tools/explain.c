@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// weft explain: what weft would do with operands of some shapes, on a device or a known profile.
+// weft explain: plans for operands of some shapes, on a device or a known profile.
 #include <stdlib.h>
 #include <string.h>
 
 #include "explain.h"
 #include "report.h"
 
-// A plan as it was printed, and of which device.
+// A printed plan, and its device.
 typedef struct plan_text {
     struct plan_text *next;
     char name[sizeof(((weft_limits *)NULL)->name)];
     char *text;
 } plan_text;
 
-// Where answers go: text at once, or objects collected.
+// Output: text at once, or collected objects.
 typedef struct answers {
     const explain_problem *problem;
     const explain_options *options;
     json_t *list;     // NULL for text
-    plan_text *plans; // of those before, with --brief; the newest first
+    plan_text *plans; // of earlier devices, with --brief; the newest first
 } answers;
 
 static plan_text *plan_text_create(const explanation *answer)
@@ -89,7 +89,7 @@ static bool answer_on(answers *to, const weft_limits *limits, const weft_context
     return done;
 }
 
-// One of many devices may well be without f64.
+// One of many devices may lack f64.
 static void print_failure(const answers *to, const weft_limits *limits, const complaint *why)
 {
     if (to->list != NULL)
@@ -99,7 +99,7 @@ static void print_failure(const answers *to, const weft_limits *limits, const co
         printf("%s: %s\n", limits->name, why->text);
 }
 
-// What the first one cannot do, which has f64 and room enough, none can.
+// If the first one, which has f64 and enough memory, cannot do it, none can.
 static bool answer_all(answers *to, const weft_context *real, complaint *why)
 {
     if (!answer_on(to, weft_profile_at(0), real, why))
@@ -118,7 +118,7 @@ static bool find_profile(const weft_limits **out, const char *name, complaint *w
                           name);
 }
 
-// On each of the profiles asked for; `real` may be NULL.
+// For each of the chosen profiles; `real` may be NULL.
 static bool answer_profiles(answers *to, const weft_context *real, complaint *why)
 {
     const char *name = to->options->profile;
@@ -130,7 +130,7 @@ static bool answer_profiles(answers *to, const weft_context *real, complaint *wh
     return find_profile(&limits, name, why) && answer_on(to, limits, real, why);
 }
 
-// One object: of one device its own, of several a list of them.
+// One object: for one device its own, for several a list of them.
 static bool print_list(json_t *list, const explain_options *options, complaint *why)
 {
     const bool is_one = options->profile == NULL || strcmp(options->profile, "all") != 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What weft explain asks and answers: one operation on operands of some shapes, rehearsed.
+// A query of weft explain and its answer: one operation on operands of some shapes, rehearsed.
 #ifndef WEFT_TOOLS_EXPLAIN_H
 #define WEFT_TOOLS_EXPLAIN_H
 
@@ -12,17 +12,17 @@
 
 #include "command.h"
 
-// As many as an operation and a formula with all that it may name.
+// Enough for an operation and a formula with all its names.
 enum { EXPLAIN_WORDS = 2 + WEFT_ELEMENTWISE_INPUTS + WEFT_ELEMENTWISE_VALUES };
 enum { EXPLAIN_SPARSE = 3 }; // sparse operands, at most
 
-// What the command line says.
+// The command line.
 typedef struct explain_options {
     command_options common;
-    const char *profile; // NULL: the device at hand; "all"
+    const char *profile; // NULL: the existing device; "all"
     bool brief;
     unsigned narrow_given; // a bit for each option that is not of every operation
-    int n_words;           // the operation, then shapes, or a formula and what it names
+    int n_words;           // the operation, then shapes, or a formula and its names
     char *words[EXPLAIN_WORDS];
     weft_dtype dtype;
     int64_t nnz;    // of a sparse operand; below 0: by the density
@@ -38,39 +38,39 @@ typedef struct explain_options {
     bool is_log, is_rms;
 } explain_options;
 
-// Ends the program with a usage error where they make no sense.
+// Ends the program with a usage error if they are inconsistent.
 void explain_options_parse(explain_options *out, int argc, char **argv);
 
-// What is rehearsed, for one device after another: sparse operands are made once.
+// The rehearsed operation, for one device after another: sparse operands are made once.
 typedef struct explain_problem {
     const explain_options *options;
-    weft_csr_host sparse[EXPLAIN_SPARSE]; // arrays NULL where nobody looks at them
+    weft_csr_host sparse[EXPLAIN_SPARSE]; // arrays NULL if they are not read
 } explain_problem;
 
 bool explain_problem_make(explain_problem *out, const explain_options *options, complaint *why);
 void explain_problem_free(explain_problem *problem);
 
-// The answer; it lives as long as the context that rehearsed it, and until that rehearses again.
+// The answer; valid until the context that rehearsed it rehearses again, or ends.
 typedef struct explanation {
     char operands[1024];       // "A 2048 x 512 with 104857 entries, B 512 x 128"
-    char plan[1024];           // "" where there is nothing to choose
-    const weft_limits *limits; // that were planned with
-    const weft_limits *device; // whose memory and data sheet the figures below go by
-    const weft_rehearsal *told;
+    char plan[1024];           // "" if there is no choice
+    const weft_limits *limits; // of the plan
+    const weft_limits *device; // memory and data sheet for the figures below
+    const weft_rehearsal *record;
     weft_dtype dtype;
-    weft_dtype arithmetic; // as far as data types of operands tell
+    weft_dtype arithmetic; // as far as operands' data types determine it
     double bytes;          // each operand read or written once
     double operations;     // each multiply-add counted as two
 } explanation;
 
-// The device is that of `real`, or where that is NULL the one that is planned for.
+// The device is that of `real`, or if that is NULL the planned one.
 bool explain_rehearse(explanation *out, const explain_problem *problem, weft_context *ctx,
                       const weft_context *real, complaint *why);
 
-// The time that the device's data sheet allows; NaN where it has no figure.
+// The time that the device's data sheet allows; NaN if it has no figure.
 typedef struct explain_roofline {
     double memory_ms, arithmetic_ms;
-    double ms;         // the larger of those that are known
+    double ms;         // the larger of the known ones
     const char *bound; // "memory", "arithmetic", or "unknown"
 } explain_roofline;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dense operations as weft explain rehearses them: the call, and what it computes at least.
+// Dense operations in weft explain: the calls, and their least bytes and operations.
 #include <string.h>
 
 #include <weft/matmul.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Formulas as weft explain rehearses them.
+// Formulas in weft explain.
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -87,7 +87,7 @@ static bool is_named(const formula_operands *of, const char *name)
     return false;
 }
 
-// What has a type is an array, also of one extent.
+// A word with a type is an array, also of one extent.
 static bool take_named(formula_operands *out, explain_stage *s, int i)
 {
     char *text = out->text[i], *end;
@@ -108,7 +108,7 @@ static bool take_named(formula_operands *out, explain_stage *s, int i)
                : take_array(out, s, text, colon != NULL ? colon + 1 : NULL, equals + 1);
 }
 
-// The shape that the inputs broadcast to; where they do not, the call says so.
+// The broadcast shape of the inputs; if they do not broadcast, the call reports it.
 static weft_tensor broadcast_output(explain_stage *s, const formula_operands *of)
 {
     weft_tensor Y = {.ndim = 0};
@@ -125,8 +125,8 @@ static weft_tensor broadcast_output(explain_stage *s, const formula_operands *of
     return stage_view(s, s->options->dtype, Y.ndim, Y.shape, false);
 }
 
-// As weft_elementwise() has it, but for what numbers and functions in the formula make of whole
-// numbers.
+// As in weft_elementwise(), except that numbers and functions in the formula do not change integer
+// types.
 static weft_dtype arithmetic_of(const formula_operands *of, weft_dtype none)
 {
     weft_dtype widest = of->n_inputs > 0 ? of->tensors[0].dtype : none;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is done to sparse matrices themselves, as weft explain rehearses it. Moving numbers about is
-// no operation. Where one call counts entries for another, both are rehearsed, but for
-// weft_dcsr_count(), whose kernels the other begins with; operands that both read are counted once.
+// Conversions of sparse matrices in weft explain. Moving numbers is no operation. If one call
+// counts entries for another, both are rehearsed, but for weft_dcsr_count(), whose kernels the
+// other begins with; operands that both read are counted once.
 #include <inttypes.h>
 #include <math.h>
 
@@ -49,7 +49,7 @@ static bool explain_dense_to_csr(explain_stage *s)
 
 // ---- rows with entries alone
 
-// Its rows and offsets; entries are A's own, and nobody looks at them.
+// Its rows and offsets; entries are A's own, and are not read.
 static weft_dcsr stored_operand(explain_stage *s, const weft_csr *A)
 {
     const int64_t n_stored = stage_stored_rows(s);
@@ -105,8 +105,8 @@ static bool explain_sparse_gather(explain_stage *s)
 
 // ---- sparse x sparse
 
-// Entries of C where those of A and B stand anywhere: the share of places at which any of k pairs
-// meets.
+// Entries of C if those of A and B are uniformly random: the share of places where any of k pairs
+// matches.
 static double expected_entries(const weft_csr *A, const weft_csr *B)
 {
     const double m = (double)A->n_rows, k = (double)A->n_cols, n = (double)B->n_cols;
@@ -116,8 +116,8 @@ static double expected_entries(const weft_csr *A, const weft_csr *B)
     return -expm1(k * log1p(-pair)) * m * n;
 }
 
-// A multiplication and an addition for each pair of an entry of A and one in the row of B that it
-// meets; rows of B are taken to have as many each.
+// A multiplication and an addition for each pair of an entry of A and one of the matching row of B;
+// rows of B count as equally long.
 static double product_operations(const weft_csr *A, const weft_csr *B)
 {
     return B->n_rows > 0 ? 2 * (double)A->nnz * (double)B->nnz / (double)B->n_rows : 0;

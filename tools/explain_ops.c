@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which operation weft explain rehearses, and its sparse operands, which are made once.
+// The operations of weft explain, and their sparse operands, which are made once.
 #include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
@@ -55,14 +55,14 @@ static bool make_pattern(weft_csr_host *out, const explain_options *options, con
     return true;
 }
 
-// What is no shape, where there is a file of that name.
+// A word that is not a shape, if there is a file of that name.
 static bool is_file(const char *text)
 {
     return format_is_sparse(text) || strcmp(text, "-") == 0 ||
            (!isdigit((unsigned char)*text) && access(text, F_OK) == 0);
 }
 
-// From a file, or from sizes. Values are never looked at, and stay f32.
+// From a file, or from sizes. Values are not read, and stay f32.
 static bool make_sparse(weft_csr_host *out, const explain_options *options, const char *text,
                         bool wants_pattern, complaint *why)
 {
@@ -133,6 +133,6 @@ bool explain_rehearse(explanation *out, const explain_problem *problem, weft_con
         return complain_weft(why);
     const bool done = find_operation(options->words[0])->explain(&s);
     weft_spmm_plan_destroy(&s.plan);
-    out->told = weft_rehearsal_end(ctx);
-    return done && (out->told != NULL || complain(why, "no memory to record a rehearsal"));
+    out->record = weft_rehearsal_end(ctx);
+    return done && (out->record != NULL || complain(why, "no memory to record a rehearsal"));
 }

@@ -54,7 +54,7 @@ static const struct argp_option options[] = {
     {0},
 };
 
-// Options that are not of every operation.
+// Options of some operations only.
 enum { MOST_OPERATIONS = 20 };
 #define SPARSE_OPERATIONS                                                                          \
     "spmm", "spmm_dcsr", "sddmm", "sddmm_sparse", "sparse_softmax", "sparse_softmax_backward",     \

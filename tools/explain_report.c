@@ -92,21 +92,22 @@ static void print_roofline(const explanation *answer, FILE *out)
 
 void explain_print(const explanation *answer, const char *op, FILE *out)
 {
-    const weft_rehearsal *told = answer->told;
+    const weft_rehearsal *record = answer->record;
     fprintf(out, "%s: %s, %s\n", op, answer->operands, weft_dtype_name(answer->dtype));
     fprintf(out, "  device      %s\n", answer->limits->name);
     facts_print(answer->limits, out);
     if (answer->plan[0] != '\0')
         fprintf(out, "  plan        %s\n", answer->plan);
-    for (size_t i = 0; i < told->n_refusals; i++)
-        fprintf(out, "  without     %s: %s\n", told->refusals[i].variant, told->refusals[i].reason);
-    for (size_t i = 0; i < told->n_launches; i++)
-        print_launch(&told->launches[i], out);
-    fprintf(out, "  scratch     %zu bytes\n", told->scratch_bytes);
+    for (size_t i = 0; i < record->n_refusals; i++)
+        fprintf(out, "  without     %s: %s\n", record->refusals[i].variant,
+                record->refusals[i].reason);
+    for (size_t i = 0; i < record->n_launches; i++)
+        print_launch(&record->launches[i], out);
+    fprintf(out, "  scratch     %zu bytes\n", record->scratch_bytes);
     print_roofline(answer, out);
 }
 
-// The options only where they are not those of the launch before.
+// The options only if they differ from those of the launch before.
 static void print_launch_brief(const weft_rehearsed_launch *launch,
                                const weft_rehearsed_launch *before, FILE *out)
 {
@@ -125,14 +126,14 @@ static void print_launch_brief(const weft_rehearsed_launch *launch,
 
 void explain_print_brief(const explanation *answer, FILE *out)
 {
-    const weft_rehearsal *told = answer->told;
+    const weft_rehearsal *record = answer->record;
     if (answer->plan[0] != '\0')
         fprintf(out, "%s\n", answer->plan);
-    for (size_t i = 0; i < told->n_refusals; i++)
-        fprintf(out, "- %s: %s\n", told->refusals[i].variant, told->refusals[i].reason);
-    for (size_t i = 0; i < told->n_launches; i++)
-        print_launch_brief(&told->launches[i], i > 0 ? &told->launches[i - 1] : NULL, out);
-    fprintf(out, "= %zu bytes of scratch, %.6g in all, %.6g operations\n", told->scratch_bytes,
+    for (size_t i = 0; i < record->n_refusals; i++)
+        fprintf(out, "- %s: %s\n", record->refusals[i].variant, record->refusals[i].reason);
+    for (size_t i = 0; i < record->n_launches; i++)
+        print_launch_brief(&record->launches[i], i > 0 ? &record->launches[i - 1] : NULL, out);
+    fprintf(out, "= %zu bytes of scratch, %.6g in all, %.6g operations\n", record->scratch_bytes,
             answer->bytes, answer->operations);
 }
 
@@ -141,14 +142,14 @@ void explain_print_brief_head(const explanation *answer, FILE *out)
     const explain_roofline roof = explain_roofline_of(answer);
     fprintf(out, "%s: ", answer->limits->name);
     if (isnan(roof.ms))
-        fputs("nobody knows how fast", out);
+        fputs("of unknown speed", out);
     else
         fprintf(out, "%.4g ms of %s", roof.ms, roof.bound);
 }
 
 // ---- JSON
 
-// null for what is not known.
+// null if unknown.
 static json_t *known(double value, int digits)
 {
     return isnan(value) ? json_null() : report_number(value, digits);
@@ -179,20 +180,21 @@ static json_t *launch_json(const weft_rehearsed_launch *launch)
     return object;
 }
 
-static json_t *refusals_json(const weft_rehearsal *told)
+static json_t *refusals_json(const weft_rehearsal *record)
 {
     json_t *list = json_array();
-    for (size_t i = 0; i < told->n_refusals; i++)
-        json_array_append_new(list, json_pack("{s: s, s: s}", "variant", told->refusals[i].variant,
-                                              "reason", told->refusals[i].reason));
+    for (size_t i = 0; i < record->n_refusals; i++)
+        json_array_append_new(list,
+                              json_pack("{s: s, s: s}", "variant", record->refusals[i].variant,
+                                        "reason", record->refusals[i].reason));
     return list;
 }
 
-static json_t *launches_json(const weft_rehearsal *told)
+static json_t *launches_json(const weft_rehearsal *record)
 {
     json_t *list = json_array();
-    for (size_t i = 0; i < told->n_launches; i++)
-        json_array_append_new(list, launch_json(&told->launches[i]));
+    for (size_t i = 0; i < record->n_launches; i++)
+        json_array_append_new(list, launch_json(&record->launches[i]));
     return list;
 }
 
@@ -206,8 +208,8 @@ json_t *explain_json(const explanation *answer, const char *op)
         weft_dtype_name(answer->dtype), "device", report_text(answer->limits->name), "limits",
         facts_json(answer->limits), "plan",
         answer->plan[0] != '\0' ? json_string(answer->plan) : json_null(), "refused",
-        refusals_json(answer->told), "launches", launches_json(answer->told), "scratch_bytes",
-        whole(answer->told->scratch_bytes), "bytes", report_number(answer->bytes, 9), "fits",
+        refusals_json(answer->record), "launches", launches_json(answer->record), "scratch_bytes",
+        whole(answer->record->scratch_bytes), "bytes", report_number(answer->bytes, 9), "fits",
         fits(answer), "operations", report_number(answer->operations, 9), "roofline", "device",
         report_text(answer->device->name), "memory_ms", known(roof.memory_ms, 4), "arithmetic_ms",
         known(roof.arithmetic_ms, 4), "ms", known(roof.ms, 4), "bound", roof.bound);

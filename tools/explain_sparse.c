@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sparse operations as weft explain rehearses them: the call, and what it computes at least.
+// Sparse operations in weft explain: the calls, and their least bytes and operations.
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +23,7 @@ static bool make_plan(explain_stage *s, const weft_csr *A, bool transpose_a)
                                                  WEFT_SPMM_PLAN(.transpose_a = transpose_a)));
 }
 
-// What op(A) B or its like is, each matrix of B's batch by itself.
+// op(A) B and the like, one matrix of B's batch at a time.
 static weft_tensor product_of(explain_stage *s, int64_t n_rows, const weft_tensor *B)
 {
     int64_t shape[WEFT_MAX_NDIM];
@@ -56,7 +56,7 @@ static bool explain_spmm(explain_stage *s)
            stage_described(s, weft_spmm_describe(s->ctx, &A, &B, &C, params, STAGE_PLAN(s)));
 }
 
-// The numbers of rows that have entries, and where these begin: what a DCSR has of its own.
+// The numbers of rows with entries, and their offsets: the arrays of a DCSR's own.
 typedef struct {
     int32_t *rows;
     void *offsets; // of the pattern's type
@@ -77,7 +77,7 @@ static void put_offset(stored_rows *out, const weft_csr_host *host, int64_t at, 
         ((int32_t *)out->offsets)[at] = (int32_t)offset;
 }
 
-// Of a pattern; of mere sizes the number alone.
+// From a pattern; for mere sizes the number alone.
 static bool stored_make(stored_rows *out, explain_stage *s)
 {
     const weft_csr_host *host = &s->problem->sparse[0];
@@ -190,8 +190,8 @@ static bool factor_operand(either_factor *out, explain_stage *s, int i, const ch
     return stage_operand(&out->dense, s, 1 + i, name);
 }
 
-// A multiplication and an addition for each element of a row of B, or where that is dense of A, for
-// each entry of C, and one by its value; rows are taken to have as many each.
+// A multiplication and an addition for each element of a row of B, or if that is dense of A, for
+// each entry of C, and one by its value; rows count as equally long.
 static double sampled_operations(const weft_csr *A, const weft_csr *B, const weft_csr *C,
                                  bool is_dense_b)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operands of operations that weft explain rehearses.
+// Operands of operations in weft explain.
 #include "explain_stage.h"
 
 #include <ctype.h>
@@ -66,7 +66,7 @@ double stage_elements(const weft_tensor *view)
     return (double)(bench_view_bytes(view) / weft_dtype_size(view->dtype));
 }
 
-// What stands before the next operand.
+// Separates operands.
 static const char *separator(const explain_stage *s)
 {
     return s->answer->operands[0] != '\0' ? ", " : "";

@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the operations of weft explain share: operands from words of the command line, which are
-// said and counted as they are made, and what becomes of a call.
+// Shared by the operations of weft explain: operands from words of the command line, which are
+// described and counted as they are made, and the result of a call.
 #ifndef WEFT_TOOLS_EXPLAIN_STAGE_H
 #define WEFT_TOOLS_EXPLAIN_STAGE_H
 
 #include "explain.h"
 
-// One rehearsal under way.
+// One rehearsal in progress.
 typedef struct explain_stage {
     const explain_problem *problem;
     const explain_options *options;
     weft_context *ctx;
     explanation *answer;
     complaint *why;
-    weft_spmm_plan *plan; // NULL, or what the operation made; destroyed behind it
+    weft_spmm_plan *plan; // NULL, or the operation's; destroyed after it
 } explain_stage;
 
-// An operation of the command line. Its sparse operands are the first words after it, but for those
-// that --dense names.
+// An operation of the command line. Its sparse operands are the first words after it, except those
+// in --dense.
 typedef struct explain_operation {
     const char *name;
     int n_sparse;
-    bool wants_pattern; // looks at where entries are, unless --no-plan
+    bool wants_pattern; // reads positions of entries, unless --no-plan
     bool (*explain)(explain_stage *s);
 } explain_operation;
 
@@ -47,7 +47,7 @@ double stage_elements(const weft_tensor *view);
 // Word `i` of the command line as such a view, of --dtype; of fewer words a complaint.
 bool stage_operand(weft_tensor *out, explain_stage *s, int i, const char *name);
 
-// A sparse matrix of these sizes; bytes of the arrays that are named are counted.
+// A sparse matrix of these sizes; bytes of the named arrays are counted.
 enum { STAGE_OFFSETS = 1, STAGE_INDICES = 2, STAGE_VALUES = 4, STAGE_ALL = 7 };
 weft_csr stage_csr(explain_stage *s, const weft_csr_host *host, unsigned arrays);
 
@@ -66,7 +66,7 @@ bool stage_ends_at(const explain_stage *s, int n); // no words after that many
 
 // ---- operations
 
-// Of each element: the largest, what it differs from it, the exponential, its sum, the quotient. Of
+// Of each element: the maximum, the difference from it, the exponential, its sum, the quotient. Of
 // a gradient: the product of both operands, its sum, the difference from that, the product; or the
 // sum, the exponential, the product, the difference.
 enum { SOFTMAX_OPERATIONS = 5, SOFTMAX_BACKWARD_OPERATIONS = 4 };

@@ -24,7 +24,7 @@ typedef struct device_fact {
 static const device_fact facts[] = {
     FACT(warp, FACT_INT, "lanes that execute together"),
     FACT(vector_width, FACT_INT, "lanes of one OpenCL vector"),
-    FACT(vectors, FACT_INT, "vectors that one work-item compensations"),
+    FACT(vectors, FACT_INT, "vectors of one work-item"),
     FACT(max_block, FACT_INT, "lanes of a work-group"),
     FACT(max_items_y, FACT_INT, "work-items that share one output, at most"),
     FACT(max_blocks, FACT_INT, "work-groups to aim for"),
@@ -44,7 +44,7 @@ static const device_fact facts[] = {
     FACT(has_fma, FACT_BOOL, "fused multiply-add in hardware"),
     FACT(has_subgroups, FACT_BOOL, "sub-groups with shuffles"),
     FACT(least_subgroup, FACT_INT, "work-items of the smallest one that can be requested"),
-    FACT(max_turns, FACT_INT, "iterations of a work-item's loops, 0: no limit"),
+    FACT(max_iterations, FACT_INT, "iterations of a work-item's loops, 0: no limit"),
     FACT(peak_gbps, FACT_DOUBLE, "memory, GB/s by the data sheet"),
     FACT(peak_gflops, FACT_DOUBLE, "f32, GFLOP/s by the data sheet"),
 };
@@ -108,8 +108,8 @@ void facts_print_geometry(const weft_limits *limits, FILE *out)
         out,
         "    (%d, %d, %d) along the middle: blocks of %d x %d lanes in %d x %d work-items, grid "
         "%" PRId64 " x %" PRId64 "\n",
-        EXAMPLE_HIGH, EXAMPLE_MID, EXAMPLE_LOW, g.block_x, g.block_y, g.block_x / g.vector_width_x,
-        g.block_y / g.vector_width_y, g.grid_x, g.grid_y);
+        EXAMPLE_HIGH, EXAMPLE_MID, EXAMPLE_LOW, g.block_x, g.block_y, g.block_x / g.lanes_x,
+        g.block_y / g.lanes_y, g.grid_x, g.grid_y);
 }
 
 static json_t *pair(int64_t x, int64_t y)
@@ -122,7 +122,7 @@ static json_t *example_json(const weft_limits *limits)
     const weft_geometry g = weft_geometry_for(limits, EXAMPLE_HIGH, EXAMPLE_MID, EXAMPLE_LOW);
     return json_pack("{s: [i, i, i], s: o, s: o, s: o}", "shape", EXAMPLE_HIGH, EXAMPLE_MID,
                      EXAMPLE_LOW, "block", pair(g.block_x, g.block_y), "vector_width",
-                     pair(g.vector_width_x, g.vector_width_y), "grid", pair(g.grid_x, g.grid_y));
+                     pair(g.lanes_x, g.lanes_y), "grid", pair(g.grid_x, g.grid_y));
 }
 
 static json_t *whole_json(uint64_t value)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whole files in and out.
+// Reading and writing whole files.
 #include "file.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 
 // ---- in
 
-// Room for all that is left, where that is known, or for a first row chunk of it.
+// Room for the rest, if its size is known, or for a first part of it.
 static size_t first_room(const input_stream *in)
 {
     enum { FIRST = 1 << 16, MOST = 1 << 30 };
@@ -76,12 +76,12 @@ void file_free(loaded_file *file)
 
 // ---- out
 
-// Where a file is to stand.
+// Destination of a file.
 typedef struct target {
     const char *path;
-    char *place;        // where symbolic links lead: malloc'd
-    bool is_there;      // something stands there, and
-    struct stat status; // this is it
+    char *place;        // after symbolic links: malloc'd
+    bool is_there;      // a file exists, and
+    struct stat status; // this is its status
     bool in_place;      // it is written to, and cannot be replaced
 } target;
 
@@ -101,7 +101,7 @@ static int folder_length(const char *path)
     return slash != NULL ? (int)(slash + 1 - path) : 0;
 }
 
-// The file that symbolic links lead to, which need not be there: malloc'd, or NULL with errno.
+// The target of symbolic links, which need not exist: malloc'd, or NULL with errno.
 static char *follow(const char *path)
 {
     enum { MOST_LINKS = 40 };
@@ -124,7 +124,7 @@ static char *follow(const char *path)
     return NULL;
 }
 
-// Of what descriptors stand for, /proc has links that lead nowhere.
+// /proc has links for descriptors that lead nowhere.
 static bool leads_back(const target *to)
 {
     struct stat there;
@@ -149,7 +149,7 @@ static bool find_target(target *out, const char *path, complaint *why)
     return true;
 }
 
-// A new file in the folder of the target, of a name that nothing has: malloc'd. -1 with errno.
+// A new file in the target's folder, of a unique name: malloc'd. -1 with errno.
 static int create_beside(const target *to, char **name)
 {
     enum { MOST_NAMES = 100 };
@@ -176,7 +176,7 @@ static bool complain_beside(const target *to, complaint *why)
                     strerror(errno));
 }
 
-// One that was closed has become what can only be read.
+// A standard descriptor that was closed becomes one that can only be read.
 static bool can_print(const char *path, complaint *why)
 {
     const int how = fcntl(STDOUT_FILENO, F_GETFL);
@@ -206,14 +206,14 @@ bool file_can_save(const char *path, complaint *why)
     return done;
 }
 
-// The owner too, where that is allowed; what only an owner may grant goes with the old one.
+// The owner too, if that is allowed; permissions that only an owner may grant are dropped.
 static void take_access(int file, const target *to)
 {
     const bool is_owned = fchown(file, to->status.st_uid, to->status.st_gid) == 0;
     fchmod(file, to->status.st_mode & (is_owned ? 07777 : 0777));
 }
 
-// What is written, in the order of writing.
+// The parts, in the order of writing.
 typedef struct content {
     const void *head, *body;
     size_t head_size, body_size;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Telling files apart.
+// Detects formats of files.
 #include "format.h"
 
 #include <string.h>
@@ -50,7 +50,7 @@ bool format_is_sparse(const char *path)
     return format == FORMAT_MTX || format == FORMAT_SMTX;
 }
 
-// Behind a byte order mark, blanks and empty lines.
+// After a byte order mark, blanks and empty lines.
 static size_t first_word(const char *bytes, size_t size)
 {
     size_t at = size >= 3 && memcmp(bytes, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;

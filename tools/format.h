@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kinds of files that operands come from: told by the end of a name, or by how the content begins.
+// Formats of operands' files: detected by the end of the name, or the beginning of the content.
 #ifndef WEFT_TOOLS_FORMAT_H
 #define WEFT_TOOLS_FORMAT_H
 
@@ -8,17 +8,17 @@
 
 typedef enum file_format { FORMAT_UNKNOWN, FORMAT_NPY, FORMAT_MTX, FORMAT_SMTX } file_format;
 
-// By its name, "mtx"; false where there is none such.
+// By its name, "mtx"; false for unknown names.
 bool format_find(const char *name, file_format *out);
 
-// What a name ends like: .npy, .mtx or .smtx, in any case and with .gz behind it or not; the arrays
-// of .npz are .npy.
+// By the end of a name: .npy, .mtx or .smtx, in any case, with .gz or without; the arrays of .npz
+// are .npy.
 file_format format_of_name(const char *path);
 
-// What the content begins like.
+// By the beginning of the content.
 file_format format_of_content(const char *bytes, size_t size);
 
-// Whether the name ends like a sparse matrix: .mtx or .smtx.
+// Whether the name ends as a sparse matrix's: .mtx or .smtx.
 bool format_is_sparse(const char *path);
 
 #endif

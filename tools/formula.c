@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arrays and numbers that a formula names.
+// Arrays and numbers of a formula.
 #include "formula.h"
 
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 
 // ---- words
 
-// What makes a number in a formula a whole one.
+// Whether a number in a formula is an integer.
 static bool is_whole(const char *text)
 {
     const char *digits = text + strspn(text, "+-");
@@ -66,7 +66,7 @@ void formula_words_take(formula_words *out, char *word, int room, struct argp_st
 
 // ---- arrays
 
-// Short whole numbers are widened to those that formulas have.
+// Short integers are widened to the types of formulas.
 static bool read_array(npy_array *out, const char *path, const operand_params *params,
                        complaint *why)
 {

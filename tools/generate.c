@@ -59,7 +59,7 @@ static double random_gamma(random_stream *stream, double shape)
     }
 }
 
-// A share of 0 .. 1 with that mean and coefficient of variation.
+// A random share in 0 .. 1 with that mean and coefficient of variation.
 static double random_beta(random_stream *stream, double mean, double cov)
 {
     const double total = (1 - mean) / (mean * cov * cov) - 1;
@@ -68,7 +68,7 @@ static double random_beta(random_stream *stream, double mean, double cov)
     return a + b > 0 ? a / (a + b) : mean;
 }
 
-// Rows whose length is drawn, and their entries.
+// Rows of random length, and their entries.
 static int64_t free_rows(const generate_layer *layer)
 {
     return layer->m - (layer->has_full ? 1 : 0);
@@ -112,7 +112,7 @@ static bool is_full_row(const generate_layer *layer, int64_t row)
     return layer->has_full && row == layer->m / 2;
 }
 
-// Lengths as drawn; their sum is only about right. Without variation they differ by one at most.
+// Random lengths; their sum is only approximate. Without variation they differ by one at most.
 static int64_t draw_lengths(const generate_layer *layer, random_stream *stream, int64_t *lengths)
 {
     const int64_t n = free_rows(layer);
@@ -132,7 +132,7 @@ static int64_t draw_lengths(const generate_layer *layer, random_stream *stream, 
     return sum;
 }
 
-// Entries are given and taken one by one, so that no row stands out afterwards.
+// Entries are added and removed one by one, so that no row is exceptional afterwards.
 static void correct_lengths(const generate_layer *layer, random_stream *stream, int64_t sum,
                             int64_t *lengths)
 {
@@ -147,7 +147,7 @@ static void correct_lengths(const generate_layer *layer, random_stream *stream, 
     }
 }
 
-// Marks `length` of k columns: those to take, or where they are the fewer, those to leave.
+// Marks `length` of k columns: the chosen ones, or if they are fewer, the others.
 static void draw_columns(random_stream *stream, int64_t k, int64_t length, uint64_t *marks)
 {
     const bool leave = length > k / 2;
@@ -162,7 +162,7 @@ static void draw_columns(random_stream *stream, int64_t k, int64_t length, uint6
     }
 }
 
-// The marked ones of k columns; what is marked beyond them does not count.
+// The marked ones of k columns; marks beyond them are ignored.
 static int32_t *append_columns(const uint64_t *marks, int64_t k, int32_t *out)
 {
     for (int64_t base = 0; base < k; base += 64)
@@ -210,7 +210,7 @@ bool generate_layer_csr(weft_csr_host *out, const generate_layer *layer, complai
     return done;
 }
 
-// Edges of the graph: the first degree + 1 nodes among themselves, and `degree` of every later one.
+// Edges of the graph: all among the first degree + 1 nodes, and `degree` of every later one.
 static int64_t count_edges(const generate_graph *graph)
 {
     const int64_t d = graph->degree;
@@ -230,8 +230,8 @@ static bool is_among(const int64_t *ends, int64_t first, int64_t last, int64_t n
     return false;
 }
 
-// ends[2 e] and ends[2 e + 1] are joined by edge e. A node stands there once for each neighbour it
-// has, so drawing an end draws nodes in proportion to those.
+// Edge e connects ends[2 e] and ends[2 e + 1]. A node is in `ends` once for each neighbour, so
+// drawing an end draws nodes in proportion to their neighbours.
 static void grow(const generate_graph *graph, int64_t *ends)
 {
     random_stream stream = random_start(graph->seed, RANDOM_PATTERN);

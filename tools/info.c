@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// weft info: the OpenCL platforms and devices as weft sees them, or the built-in profiles.
+// weft info: the OpenCL platforms and devices in weft's view, or the built-in profiles.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,9 +38,9 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     }
 }
 
-// Where devices are reported to: text at once, or objects collected.
+// Output: text at once, or collected objects.
 typedef struct device_listing {
-    cl_device_id chosen; // the one that weft takes by default, or that was asked for
+    cl_device_id chosen; // weft's default, or the requested one
     bool only_chosen;
     json_t *platforms; // NULL for text
 } device_listing;
@@ -82,7 +82,7 @@ static void print_device(cl_device_id device, const weft_limits *limits, bool is
     facts_print_geometry(limits, stdout);
 }
 
-// As a context plans with them; of a device that none can be made on, what it says.
+// The limits of a context; for a device that allows none, the error.
 static bool limits_of(cl_device_id device, weft_limits *out, complaint *why)
 {
     cl_int code;
@@ -114,7 +114,7 @@ static bool list_device(const device_listing *listing, json_t *devices, cl_devic
 
 enum { MAX_DEVICES = 64 };
 
-// Mesa shows devices of those drivers alone that the environment names, PoCL none without a cache.
+// Mesa shows only devices of drivers in the environment, PoCL none without a cache.
 static void print_platform(const char *name, const char *vendor, const char *version,
                            bool has_devices)
 {
@@ -177,7 +177,7 @@ static bool list_platforms(const device_listing *listing, complaint *why)
     return done;
 }
 
-// There are platforms, but nothing that runs on them.
+// There are platforms, but no device.
 static bool lacks_devices(void)
 {
     cl_platform_id platforms[MAX_DEVICES];
@@ -191,7 +191,7 @@ static bool lacks_devices(void)
     return n_platforms > 0;
 }
 
-// Without any device it lists the platforms, and fails still.
+// Without any device it lists the platforms, but still fails.
 static bool show_devices(const info_options *info, complaint *why)
 {
     weft_context *ctx = NULL;
@@ -216,8 +216,8 @@ static bool show_devices(const info_options *info, complaint *why)
 
 static void print_profiles(void)
 {
-    printf("%-34s %5s %5s %5s %6s %6s %6s %8s %9s %9s\n", "profile", "warp", "vector_width",
-           "block", "groups", "units", "local", "cache", "GB/s", "GFLOP/s");
+    printf("%-34s %5s %5s %5s %6s %6s %6s %8s %9s %9s\n", "profile", "warp", "width", "block",
+           "groups", "units", "local", "cache", "GB/s", "GFLOP/s");
     for (size_t i = 0; i < weft_profile_count(); i++) {
         const weft_limits *p = weft_profile_at(i);
         printf("%-34s %5d %5d %5d %6d %6d %5zuK %7.4gM %9g %9g\n", p->name, p->warp,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading files: plain bytes, what gzip packed, members of archives.
+// Reading files: plain bytes, gzip, members of archives.
 #include "input.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 
 #include "archive.h"
 
-// ---- as it stands in the file
+// ---- bytes of the file
 
 static bool complain_errno(const input_stream *in, complaint *why)
 {
@@ -37,7 +37,7 @@ static bool read_chunk(input_stream *in, complaint *why)
     return read_file(in, in->chunk, sizeof(in->chunk), &in->n_chunk, why);
 }
 
-// What is left of the chunk, and then the file itself.
+// The rest of the chunk, and then of the file.
 static bool read_plain(input_stream *in, void *bytes, size_t size, size_t *n, complaint *why)
 {
     const size_t kept = in->n_chunk - in->chunk_at;
@@ -59,7 +59,7 @@ static bool begin_to_inflate(input_stream *in, complaint *why)
     return in->is_packed || complain(why, "%s: no memory to decompress it", in->path);
 }
 
-// Files of gzip may stand one behind the other. What else follows is no part of them.
+// Gzip files may be concatenated. Other data after them are ignored.
 static bool end_stream(input_stream *in, complaint *why)
 {
     if (!in->is_member && in->chunk_at == in->n_chunk && !read_chunk(in, why))
@@ -191,7 +191,7 @@ static bool begin_member(input_stream *in, const char *name, complaint *why)
     return !member.is_deflated || begin_to_inflate(in, why);
 }
 
-// Bytes that are left in a file whose size can be asked.
+// Remaining bytes of a file whose size is known.
 static uint64_t bytes_left(FILE *stream)
 {
     struct stat status;

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a device can do at best: copy, read, multiply-add. The host launches these in several shapes
-// and keeps the fastest.
+// The device's best rates: copy, read, multiply-add. The host launches these kernels in several
+// shapes and uses the fastest.
 //
 //   copy<W>, stream<W>  out[i] = in[i], vectors of W words; stream<W> stores past the cache
 //   read<W>             sums all words, and stores a sum only where it is `unlikely`, so that no
 //                       load is needless
 //   runs<W>             the same, each item in 8 places at once
 //   stream_asked16, read_asked16
-//                       as stream16 and read16, by CPUs that are asked AHEAD bytes ahead for what
-//                       they read
-//   fma<W>x<C>          every item carries C independent chains x = a x + b of W lanes
+//                       as stream16 and read16, with prefetches AHEAD bytes ahead, on CPUs
+//   fma<W>x<C>          every item computes C independent chains x = a x + b of W lanes
 //   nothing             does nothing, as every launch must
 //
 // A group copies or reads a run of per_item times its local size vectors; neighbouring items take
@@ -30,9 +29,9 @@
 
 #define AHEAD 4096
 #if defined(__x86_64__) || defined(__aarch64__)
-#define ASK(from) __builtin_prefetch((const void *)((size_t)&(from) + AHEAD), 0, 2)
+#define PREFETCH(from) __builtin_prefetch((const void *)((size_t) & (from) + AHEAD), 0, 2)
 #else
-#define ASK(from) (void)0
+#define PREFETCH(from) (void)0
 #endif
 #define ASK_NOT(from) (void)0
 
@@ -63,18 +62,18 @@
 SUMS(uint)
 SUMS(float)
 
-#define COPY(name, T, PUT, ASK)                                                                    \
+#define COPY(name, T, PUT, PREFETCH)                                                               \
     kernel void name(global const T *restrict in, global T *restrict out, int per_item)            \
     {                                                                                              \
         const size_t step = get_local_size(0);                                                     \
         size_t i = get_group_id(0) * step * per_item + get_local_id(0);                            \
         for (int n = 0; n < per_item; n++, i += step) {                                            \
-            ASK(in[i]);                                                                            \
+            PREFETCH(in[i]);                                                                       \
             PUT(out[i], in[i]);                                                                    \
         }                                                                                          \
     }
 
-#define READ(name, T, ASK)                                                                         \
+#define READ(name, T, PREFETCH)                                                                    \
     kernel void name(global const T *restrict in, global uint *restrict out, int per_item,         \
                      uint unlikely)                                                                \
     {                                                                                              \
@@ -82,10 +81,10 @@ SUMS(float)
         size_t i = get_group_id(0) * step * per_item + get_local_id(0);                            \
         T a = 0, b = 0, c = 0, d = 0;                                                              \
         for (int n = 0; n < per_item; n += 4, i += 4 * step) {                                     \
-            ASK(in[i]);                                                                            \
-            ASK(in[i + step]);                                                                     \
-            ASK(in[i + 2 * step]);                                                                 \
-            ASK(in[i + 3 * step]);                                                                 \
+            PREFETCH(in[i]);                                                                       \
+            PREFETCH(in[i + step]);                                                                \
+            PREFETCH(in[i + 2 * step]);                                                            \
+            PREFETCH(in[i + 3 * step]);                                                            \
             a += in[i];                                                                            \
             b += in[i + step];                                                                     \
             c += in[i + 2 * step];                                                                 \
@@ -155,8 +154,8 @@ WIDTH(1, uint, float)
 WIDTH(4, uint4, float4)
 WIDTH(8, uint8, float8)
 WIDTH(16, uint16, float16)
-COPY(stream_asked16, uint16, STREAM, ASK)
-READ(read_asked16, uint16, ASK)
+COPY(stream_asked16, uint16, STREAM, PREFETCH)
+READ(read_asked16, uint16, PREFETCH)
 
 kernel void nothing(global uint *out, uint unlikely)
 {

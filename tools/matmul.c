@@ -10,12 +10,12 @@
 #include "matmul_options.h"
 #include "reference_matmul.h"
 
-// What a run has besides the job, whose X and Y are A, as it stands in its file, and C.
+// A run's data besides the job, whose X and Y are A, as in its file, and C.
 typedef struct matmul_run {
     matmul_options options;
-    npy_array host_B, host_C0; // as they stand in their files
+    npy_array host_B, host_C0; // as in their files
     formula_arrays arrays;
-    weft_tensor A, B; // as they are multiplied
+    weft_tensor A, B; // as operands of the call
     cl_mem B_buffer, C0_buffer;
 } matmul_run;
 
@@ -26,7 +26,7 @@ static const char *b_name(const matmul_run *run)
     return run->options.b_path != NULL ? run->options.b_path : "the random B";
 }
 
-// Rows (0) or columns (1) of the matrices that are multiplied.
+// Rows (0) or columns (1) of the operands of the call.
 static int64_t extent_of(const npy_array *X, bool transposed, int which)
 {
     return X->shape[X->ndim - 2 + (transposed ? 1 - which : which)];
@@ -214,7 +214,7 @@ static host_tensor host_of(const weft_tensor *view, const void *data)
     return t;
 }
 
-// Sums have the type that the formula is computed in.
+// Sums have the arithmetic type of the formula.
 static bool apply(const dense_job *job, reference_values *values, complaint *why)
 {
     const matmul_run *run = job->own;

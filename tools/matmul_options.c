@@ -29,7 +29,7 @@ static const struct argp_option options[] = {
     {0},
 };
 
-// Files first, where there are some; then what the formula names.
+// Files first, if any; then the names of the formula.
 static error_t take_word(matmul_options *matmul, char *word, struct argp_state *state)
 {
     const unsigned n_files = matmul->dense.has_shape ? 0 : 2;
@@ -42,7 +42,7 @@ static error_t take_word(matmul_options *matmul, char *word, struct argp_state *
     return 0;
 }
 
-// What options mean together.
+// Checks combinations of options.
 static error_t check_options(const matmul_options *matmul, struct argp_state *state)
 {
     const dense_options *dense = &matmul->dense;

@@ -14,14 +14,14 @@ typedef struct matmul_options {
     bool transpose_a, transpose_b;
     double alpha, beta;
     bool has_beta;
-    const char *c0_path; // what beta scales; NULL where beta is not given
+    const char *c0_path; // operand of beta; NULL if beta is not given
     weft_dtype c_dtype;  // WEFT_DEFAULT: A's, i32 for i8
     const char *epilogue;
-    formula_words words; // that it names
+    formula_words words; // its names
 } matmul_options;
 
-// Parses, with what was not said at its default; ends the program after --help and on wrong usage.
-// Names are cut out of argv.
+// Parses, with defaults of missing options; ends the program after --help and on wrong usage. Names
+// are cut out of argv.
 void matmul_options_parse(matmul_options *out, int argc, char **argv);
 
 #endif

@@ -13,10 +13,10 @@
 typedef enum mtx_field { FIELD_REAL, FIELD_INTEGER, FIELD_UNSIGNED, FIELD_PATTERN } mtx_field;
 typedef enum mtx_symmetry { SYMMETRY_GENERAL, SYMMETRY_SYMMETRIC, SYMMETRY_SKEW } mtx_symmetry;
 
-// One file while it is read. The arrays have room for the mirrored entries too.
+// State of reading a file. The arrays have room for the mirrored entries too.
 typedef struct mtx_reader {
     scanner text;
-    weft_dtype dtype; // that values are to have
+    weft_dtype dtype; // of the values
     bool is_array;    // all elements, column by column
     mtx_field field;
     mtx_symmetry symmetry;
@@ -35,14 +35,14 @@ static int find_word(const char *word, const char *const *words, int n_words)
     return -1;
 }
 
-// Comments and empty lines may stand anywhere behind the banner.
+// Comments and empty lines may be anywhere after the banner.
 static void skip_comments(scanner *text)
 {
     while (!scan_is_done(text) && (scan_is_line_end(text) || *text->at == '%'))
         scan_next_line(text);
 }
 
-// A comment may stand there, too.
+// A comment may be there, too.
 static bool end_line(scanner *text, complaint *why)
 {
     if (scan_is_line_end(text) || *text->at != '%')
@@ -53,7 +53,7 @@ static bool end_line(scanner *text, complaint *why)
 
 enum { BANNER_WORDS = 5 };
 
-// Empty lines may stand before it.
+// Empty lines may be before it.
 static void read_words(scanner *text, char words[BANNER_WORDS][32])
 {
     while (!scan_is_done(text) && scan_is_line_end(text))
@@ -109,7 +109,7 @@ static bool read_banner(mtx_reader *reader, complaint *why)
     return read_symmetry(reader, words[4], why) && end_line(&reader->text, why);
 }
 
-// More rows than this only with a file to match: offsets take memory for empty rows, too.
+// More rows than this only if the file is as large: offsets take memory for empty rows, too.
 static int64_t believable_rows(const scanner *text)
 {
     return (INT64_C(1) << 24) + 16 * (text->end - text->at);
@@ -295,7 +295,7 @@ bool mtx_holds_array(const loaded_file *file)
     return strcmp(words[2], "array") == 0;
 }
 
-// Elements that stand in the file: those of symmetric matrices on and below the diagonal.
+// Elements in the file: those of symmetric matrices on and below the diagonal.
 static int64_t stored_elements(const mtx_reader *reader)
 {
     const int64_t m = reader->n_rows, n = reader->n_cols;
@@ -331,7 +331,7 @@ static bool read_array_sizes(mtx_reader *reader, complaint *why)
            end_line(text, why) && check_array_sizes(reader, why);
 }
 
-// Real numbers as f64, whole ones as i64: as text they have no type.
+// Real numbers as f64, integers as i64: text has no types.
 static npy_array lay_out_array(const mtx_reader *reader)
 {
     return (npy_array){
@@ -350,7 +350,7 @@ static bool allocate_array(npy_array *out, const char *path, complaint *why)
            complain(why, "%s: no memory for %" PRId64 " elements", path, out->count);
 }
 
-// One element, and in a symmetric matrix the one that mirrors it.
+// One element, and in a symmetric matrix its mirror image.
 static bool read_element(npy_array *out, mtx_reader *reader, int64_t row, int64_t col,
                          complaint *why)
 {

@@ -11,7 +11,7 @@
 #include "file.h"
 #include "scalar.h"
 
-// The header while it is read. A field is known once `has_` says so.
+// State of parsing the header. A field is known once `has_` is true.
 typedef struct npy_header {
     const char *path;
     char *text; // malloc'd
@@ -28,7 +28,7 @@ static void skip_spaces(npy_header *header)
         header->at++;
 }
 
-// Takes `text` if it comes next.
+// Consumes `text` if it is next.
 static bool take(npy_header *header, const char *text)
 {
     skip_spaces(header);
@@ -60,7 +60,7 @@ static bool take_string(npy_header *header, char *out, size_t size)
     return true;
 }
 
-// A whole number that fits; Python 2 wrote some with an L behind.
+// An integer that fits; Python 2 wrote some with an L at the end.
 static bool take_extent(npy_header *header, int64_t *out)
 {
     skip_spaces(header);
@@ -181,7 +181,7 @@ static bool read_header(npy_header *header, input_stream *in, complaint *why)
 
 // ---- elements
 
-// What stands behind the byte order in 'descr', and what it is on the host: wide enough.
+// The type in 'descr' after the byte order, and a host type that is wide enough.
 typedef struct npy_type {
     const char *name;
     size_t size;
@@ -224,7 +224,7 @@ static bool find_type(const npy_header *header, const npy_params *params, const 
                     header->path, header->descr);
 }
 
-// Elements of the shape; false where they do not fit 63 bits of bytes, stored or wanted.
+// Elements of the shape; false if they exceed 63 bits of bytes, stored or converted.
 static bool count_elements(const npy_header *header, int64_t *count)
 {
     const int64_t limit = INT64_MAX / 8;
@@ -256,23 +256,23 @@ bool npy_check_limit(const npy_array *array, const char *path, const npy_params 
 }
 
 static bool complain_size(const npy_array *array, const char *path, size_t size, const char *more,
-                          uint64_t held, complaint *why)
+                          uint64_t n_present, complaint *why)
 {
     return complain(why,
                     "%s: the shape needs %" PRIu64 " bytes of elements (%" PRId64
                     " of %zu), the file holds %s%" PRIu64,
-                    path, (uint64_t)array->count * size, array->count, size, more, held);
+                    path, (uint64_t)array->count * size, array->count, size, more, n_present);
 }
 
-// Memory grows as bytes come: what a header says costs nothing.
-static bool read_bytes(npy_array *out, input_stream *in, size_t needed, size_t *held,
+// Memory grows as bytes arrive, whatever size the header claims.
+static bool read_bytes(npy_array *out, input_stream *in, size_t needed, size_t *n_present,
                        complaint *why)
 {
     enum { FIRST = 1 << 20 };
     size_t n = 1;
-    *held = 0;
-    for (size_t room = 0; n > 0 && *held < needed; *held += n) {
-        if (*held == room) {
+    *n_present = 0;
+    for (size_t room = 0; n > 0 && *n_present < needed; *n_present += n) {
+        if (*n_present == room) {
             room = room == 0 ? FIRST : 2 * room;
             room = room < needed ? room : needed;
             void *data = realloc(out->data, room);
@@ -280,7 +280,7 @@ static bool read_bytes(npy_array *out, input_stream *in, size_t needed, size_t *
                 return complain(why, "%s: no memory for %zu bytes of elements", in->path, room);
             out->data = data;
         }
-        if (!input_read(in, (char *)out->data + *held, room - *held, &n, why))
+        if (!input_read(in, (char *)out->data + *n_present, room - *n_present, &n, why))
             return false;
     }
     return true;
@@ -289,17 +289,17 @@ static bool read_bytes(npy_array *out, input_stream *in, size_t needed, size_t *
 static bool read_elements(npy_array *out, input_stream *in, size_t size, complaint *why)
 {
     const uint64_t needed = (uint64_t)out->count * size, left = input_left(in);
-    size_t held = 0, more = 0;
+    size_t n_present = 0, more = 0;
     char next;
     if (left != UINT64_MAX && left != needed)
         return complain_size(out, in->path, size, "", left, why);
     out->data = malloc(1);
     if (out->data == NULL)
         return complain(why, "%s: no memory", in->path);
-    if (!read_bytes(out, in, (size_t)needed, &held, why))
+    if (!read_bytes(out, in, (size_t)needed, &n_present, why))
         return false;
-    if (held < needed)
-        return complain_size(out, in->path, size, "", held, why);
+    if (n_present < needed)
+        return complain_size(out, in->path, size, "", n_present, why);
     return input_read(in, &next, 1, &more, why) &&
            (more == 0 || complain_size(out, in->path, size, "more than ", needed, why));
 }
@@ -315,7 +315,7 @@ static void swap_bytes(npy_array *array, size_t size)
         }
 }
 
-// Numbers without a sign in a type twice as wide, that has one.
+// Unsigned numbers in a signed type twice as wide.
 static bool widen(npy_array *array, size_t size, const char *path, complaint *why)
 {
     void *data = malloc((size_t)array->count * 2 * size + 1);
@@ -348,7 +348,7 @@ static void take_truth(npy_array *array)
         elements[i] = elements[i] != 0;
 }
 
-// What stands in the file, as the host has it.
+// Elements of the file, in the host's byte order and type.
 static bool decode(npy_array *array, const npy_header *header, const npy_type *type, complaint *why)
 {
     if (header->descr[0] == '>')
@@ -361,8 +361,8 @@ static bool decode(npy_array *array, const npy_header *header, const npy_type *t
            widen(array, type->size, header->path, why);
 }
 
-// From the first index running fastest to the last.
-static bool turn(npy_array *array, const char *path, complaint *why)
+// From column-major to row-major.
+static bool to_row_major(npy_array *array, const char *path, complaint *why)
 {
     const size_t size = weft_dtype_size(array->dtype);
     int64_t stride[WEFT_MAX_NDIM], index[WEFT_MAX_NDIM] = {0}, from = 0;
@@ -386,7 +386,7 @@ static bool turn(npy_array *array, const char *path, complaint *why)
     return true;
 }
 
-// To any floating-point type, and whole numbers to wider ones.
+// To any floating-point type, and integers to wider ones.
 static bool can_convert(weft_dtype from, weft_dtype to)
 {
     const bool is_wider = weft_dtype_size(to) > weft_dtype_size(from);
@@ -426,7 +426,7 @@ bool npy_convert(npy_array *array, weft_dtype dtype, const char *path, complaint
     return true;
 }
 
-// What stands behind the header.
+// The elements after the header.
 static bool read_array(npy_array *out, const npy_header *header, input_stream *in,
                        const npy_params *params, complaint *why)
 {
@@ -440,7 +440,7 @@ static bool read_array(npy_array *out, const npy_header *header, input_stream *i
     memcpy(out->shape, header->shape, sizeof(out->shape));
     return npy_check_limit(out, header->path, params, why) &&
            read_elements(out, in, type->size, why) && decode(out, header, type, why) &&
-           (!header->is_fortran || header->ndim < 2 || turn(out, header->path, why)) &&
+           (!header->is_fortran || header->ndim < 2 || to_row_major(out, header->path, why)) &&
            npy_convert(out, params->dtype, header->path, why);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading operands: which reader takes a file, and whether it gives what is wanted.
+// Reading operands: chooses a file's reader, and checks the kind of its contents.
 #include "operand.h"
 
 #include "file.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operands out of files of any kind: dense arrays, and sparse matrices.
+// Operands from files of any kind: dense arrays, and sparse matrices.
 #ifndef WEFT_TOOLS_OPERAND_H
 #define WEFT_TOOLS_OPERAND_H
 
@@ -8,10 +8,9 @@
 #include "format.h"
 #include "npy.h"
 
-// How to read one.
+// Options of reading.
 typedef struct operand_params {
-    file_format format; // of standard input, and of files whose names do not tell it; without it
-                        // the content tells
+    file_format format; // of standard input, and of names without one; FORMAT_UNKNOWN: by content
     weft_dtype dtype;   // WEFT_DEFAULT: as the file has it; a sparse matrix is f64, and an array of
                         // text f32, or where that is kept, untyped f64
     bool keeps_untyped;
@@ -27,11 +26,11 @@ typedef struct operand {
     weft_csr_host sparse;
 } operand;
 
-// Whichever of the two the file holds. The caller frees it, even after a failure.
+// The one of the two in the file. The caller frees it, even after a failure.
 bool operand_read(operand *out, const char *path, const operand_params *params, complaint *why);
 void operand_free(operand *any);
 
-// One of the two; complains of the other. The caller frees it: npy_free().
+// One of the two; complains about the other. The caller frees it: npy_free().
 bool operand_read_dense(npy_array *out, const char *path, const operand_params *params,
                         complaint *why);
 

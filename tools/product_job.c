@@ -30,7 +30,7 @@ bool product_count_bytes(const product_job *job, const char *name, int64_t n_row
         limit);
 }
 
-// As they stand, where --dtype says nothing.
+// As in the files, without --dtype.
 static operand_params reading_of(const product_job *job)
 {
     const product_options *options = job->options;
@@ -89,7 +89,7 @@ static bool is_typed(const product_file *file)
     return file->dense != NULL && !file->dense->is_untyped && scalar_is_float(file->dense->dtype);
 }
 
-// The first file from number `from` on that holds floating-point numbers of some type, or n_files.
+// The first file from number `from` on that has floating-point numbers of some type, or n_files.
 static int find_typed(const product_job *job, int from)
 {
     int i = from;
@@ -104,7 +104,7 @@ static bool convert(const product_file *file, weft_dtype dtype, complaint *why)
                                : sparse_convert(file->sparse, dtype, file->path, why);
 }
 
-bool product_renormalize(product_job *job, complaint *why)
+bool product_resolve(product_job *job, complaint *why)
 {
     const weft_limits *limits = weft_context_limits(job->ctx);
     const int first = find_typed(job, 0), second = find_typed(job, first + 1);
@@ -200,7 +200,7 @@ static bool finish(const product_job *job, complaint *why)
     return code == CL_SUCCESS || complain_cl(why, "clFinish", code);
 }
 
-// Before each product the output is what it was at first.
+// Before each product: the output's initial contents.
 static bool restore(const product_job *job, complaint *why)
 {
     if (job->buffer_before == NULL || job->output_bytes == 0)
@@ -217,8 +217,7 @@ static bool enqueue(const product_job *job, complaint *why)
     return job->operation->enqueue(job) == WEFT_OK || complain_weft(why);
 }
 
-// Set-up is what is prepared and, inside the first product, the compiler; the product itself is
-// enqueued and takes its time afterwards.
+// Set-up is preparation and, in the first product, compilation; the product's commands run later.
 static bool first_run(product_job *job, complaint *why)
 {
     const product_operation *operation = job->operation;

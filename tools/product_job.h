@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One run of a command on a sparse matrix and others: read or made, put on the device, timed,
-// written, checked. The commands spmm and sddmm bring what differs as a product_operation.
+// written, checked. The commands spmm and sddmm each have a product_operation for the rest.
 #ifndef WEFT_TOOLS_PRODUCT_JOB_H
 #define WEFT_TOOLS_PRODUCT_JOB_H
 
@@ -18,14 +18,14 @@ typedef struct product_job product_job;
 // Each hook has the job, and the command's own options in job->own. NULL for none.
 typedef struct product_operation {
     const char *name, *output; // "spmm", "C"
-    // Reads the other operands or lays them out, settles the data type, and says m, k, n, the
+    // Reads the other operands or lays them out, determines the data type, and sets m, k, n, the
     // operations and the output's shape.
     bool (*load)(product_job *job, complaint *why);
-    // Fills what was laid out, once all sizes are known to fit.
+    // Fills the laid-out operands, once all sizes are known to fit.
     bool (*fill)(product_job *job, complaint *why);
     // Puts them on the device.
     bool (*upload)(product_job *job, complaint *why);
-    // What is done once, before the first product, and timed with it.
+    // Work that is done once, before the first product, and timed with it.
     bool (*prepare)(product_job *job, complaint *why);
     weft_status (*enqueue)(const product_job *job);
     int (*describe)(const product_job *job, char *text, size_t size);
@@ -35,7 +35,7 @@ typedef struct product_operation {
 
 enum { PRODUCT_FILES = 3 };
 
-// An operand out of a file: one of the two.
+// An operand from a file: one of the two.
 typedef struct product_file {
     const char *path;
     npy_array *dense;
@@ -48,7 +48,7 @@ struct product_job {
     void *own;
     int n_files;
     product_file files[PRODUCT_FILES];
-    weft_dtype dtype; // of all operands and the output, once it is settled
+    weft_dtype dtype; // of all operands and the output, once determined
     weft_csr_host host_sparse;
     int64_t m, k, n; // op(A) is m x k
     double flops;
@@ -57,7 +57,7 @@ struct product_job {
     weft_csr sparse;
     weft_tensor output; // without gaps
     size_t output_bytes;
-    const void *output_before; // on the host: what the output is before each product, or NULL
+    const void *output_before; // on the host: the output's initial contents, or NULL
     cl_mem buffer_before;
     void *host_output;
     double *runs_ms;
@@ -74,15 +74,15 @@ int product_job_run(const product_operation *operation, const product_options *o
 bool product_count_bytes(const product_job *job, const char *name, int64_t n_rows, int64_t n_cols,
                          size_t *bytes, complaint *why);
 
-// A matrix out of a file: a dense one; or a vector as well, whose shape[1] is 1 then; or a sparse
-// one as well.
+// A matrix from a file: a dense one; or a vector as well, whose shape[1] is 1 then; or a sparse one
+// as well.
 bool product_read_dense(npy_array *out, product_job *job, const char *path, complaint *why);
 bool product_read_columns(npy_array *out, product_job *job, const char *path, complaint *why);
 bool product_read(operand *out, product_job *job, const char *path, complaint *why);
 
-// Once all files are read: --dtype, else what dense files have that hold floating-point numbers,
-// which is one type, else f32. Converts what was read.
-bool product_renormalize(product_job *job, complaint *why);
+// Once all files are read: determines the type, --dtype, else that of dense files with
+// floating-point numbers, which must be one, else f32. Converts the arrays.
+bool product_resolve(product_job *job, complaint *why);
 
 // A matrix without numbers, which fits one buffer of the device; and random numbers in it.
 bool product_lay_out(npy_array *out, const product_job *job, const char *name, int64_t n_rows,

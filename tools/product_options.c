@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parsing what commands on a sparse matrix and others share.
+// Parses the options of commands on a sparse matrix and others.
 #include "product_options.h"
 
 enum { OPTION_ALPHA = 512, OPTION_SEED, OPTION_RUNS, OPTION_CHECK, OPTION_FORMAT };

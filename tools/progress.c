@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The last line of a terminal, written over again and again.
+// The last line of a terminal, overwritten again and again.
 #include "progress.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <unistd.h>
 
-enum { COLUMNS = 79 }; // of a line that wraps only the last part could be cleared
+enum { COLUMNS = 79 }; // a line that wraps could not be cleared completely
 
 void progress_show(const char *format, ...)
 {

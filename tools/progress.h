@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A line for whoever waits at a terminal.
+// A progress line on a terminal.
 #ifndef WEFT_TOOLS_PROGRESS_H
 #define WEFT_TOOLS_PROGRESS_H
 
-// Replaces the line of progress, where standard error is a terminal.
+// Replaces the progress line, if standard error is a terminal.
 void progress_show(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-// Takes that line away: before anything else is printed.
+// Clears that line: before any other output.
 void progress_clear(void);
 
 #endif

@@ -6,15 +6,15 @@
 
 #include <weft/dtype.h>
 
-// What the numbers are for: each use has a stream of its own, so that B does not depend on how many
-// values A has.
+// Uses of the numbers: each has a stream of its own, so that B does not depend on the number of
+// values of A.
 typedef enum random_use {
     RANDOM_VALUES = 1, // of the sparse operand
     RANDOM_DENSE,      // of B
     RANDOM_OUTPUT,     // of C before the product
-    RANDOM_PATTERN,    // where non-zeros stand
-    RANDOM_LEFT,       // of A, where that is dense
-    RANDOM_SECOND,     // of B, where A is the one dense array of a command
+    RANDOM_PATTERN,    // positions of non-zeros
+    RANDOM_LEFT,       // of A, if that is dense
+    RANDOM_SECOND,     // of B, if A is the one dense array of a command
 } random_use;
 
 typedef struct random_stream {

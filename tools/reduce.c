@@ -54,7 +54,7 @@ static bool check_axes(const dense_job *job, const reduce_options *options, comp
     return true;
 }
 
-// Short whole numbers become those that are reduced.
+// Short integers are widened to types that can be reduced.
 static bool widen(dense_job *job, complaint *why)
 {
     npy_array *X = &job->host_X;

@@ -10,8 +10,8 @@
 #include "reference_activation.h"
 #include "scalar.h"
 
-// The work: sums of terms (or the best ones) and of their absolute values, and the number of terms
-// of each row of C.
+// Intermediate results: sums of terms (or the best ones) and of their absolute values, and the
+// number of terms of each row of C.
 typedef struct term_sums {
     int64_t m, k, n;
     double *B;
@@ -62,7 +62,7 @@ static bool is_peak(weft_spmm_reduction reduction)
     return reduction == WEFT_SPMM_MAX || reduction == WEFT_SPMM_MIN;
 }
 
-// Whether x, which comes behind `best`, takes its place.
+// Whether x, which comes after `best`, replaces it.
 static bool is_better(weft_spmm_reduction reduction, double x, double best)
 {
     if (isnan(x) || isnan(best))
@@ -70,7 +70,7 @@ static bool is_better(weft_spmm_reduction reduction, double x, double best)
     return reduction == WEFT_SPMM_MAX ? x > best : x < best;
 }
 
-// Products are compared as the device has them, in the type of sums.
+// Products are compared as on the device, in the type of sums.
 static void take_term(term_sums *sums, const reference_spmm *problem, int64_t e, int64_t i,
                       int64_t p, double a)
 {
@@ -118,8 +118,8 @@ static void add_terms(term_sums *sums, const reference_spmm *problem)
     }
 }
 
-// The error of one element before it goes through the activation: what the terms, beta c0 and the
-// bias come to, `value`, and how large they were.
+// The error of one element before the activation: `value` is the sum of the terms, beta c0 and the
+// bias, and `magnitude` that of their absolute values.
 static double error_of(const precision *p, const reference_spmm *problem, double n_terms,
                        double magnitude, double c0, double bias, double value)
 {
@@ -140,7 +140,7 @@ static double error_of(const precision *p, const reference_spmm *problem, double
     return precision_apart(p, n_roundings) * M + precision_apart(p, 3 + has_bias) * D + flushed;
 }
 
-// What an element comes to before it is stored, and its bound afterwards.
+// The value of an element before it is stored, and its bound afterwards.
 static double end(double *bound, const precision *p, const reference_spmm *problem, double z,
                   double error)
 {
@@ -156,7 +156,7 @@ static weft_dtype c_dtype_of(const reference_spmm *problem)
     return problem->c_dtype == WEFT_DEFAULT ? problem->A->dtype : problem->c_dtype;
 }
 
-// Turns sums into the reference, and magnitudes into bounds.
+// Replaces sums by the reference, and magnitudes by bounds.
 static void finish(term_sums *sums, const reference_spmm *problem)
 {
     const precision p = precision_of(c_dtype_of(problem)); // its sums are those of A's

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What SpMM should have come to: a plain loop in double, and a bound on the error for each element.
+// The reference of SpMM: a plain loop in double, and a bound on the error for each element.
 //
 // Data are first rounded to storage, so that both sides start from the same numbers. Let u be the
 // unit roundoff of the sums (2^-24 for f32, 2^-53 for f64), gamma(k) = (1 + u)^k - 1, and element
@@ -26,14 +26,14 @@
 // monotonic, make the product of the largest the largest of the rounded products: one term, L = 1.
 //
 // A bias that is added to the row makes D = |beta c0| + |bias|, with one rounding more for
-// everything and one more number that may be flushed. What an activation does to that error, before
-// it is stored, reference_activation.h says. Then an element without terms is exactly the bias
-// before it goes through.
+// everything and one more number that may be flushed. The effect of an activation on that error,
+// before it is stored, is in reference_activation.h. An element without terms is then exactly the
+// bias before the activation.
 //
-// Where M + D, sum_e |a_e b_e|, alpha or beta reaches the largest number of the type of the sums,
-// an intermediate result may overflow, and the bound is infinite: any result is right. Infinities
-// and NaN among the data count neither in sums of absolute values nor in D: what they make of a
-// result is exact, unless alpha or beta may be flushed. Not covered: devices that flush
+// If M + D, sum_e |a_e b_e|, alpha or beta reaches the largest number of the type of the sums, an
+// intermediate result may overflow, and the bound is infinite: any result is right. Infinities and
+// NaN among the data count neither in sums of absolute values nor in D: their effect on a result is
+// exact, unless alpha or beta may be flushed. Not covered: devices that flush
 // subnormal inputs, and alpha or beta that are not finite.
 #ifndef WEFT_TOOLS_REFERENCE_H
 #define WEFT_TOOLS_REFERENCE_H
@@ -57,23 +57,23 @@ typedef struct reference_spmm {
 } reference_spmm;
 
 typedef struct reference_result {
-    double error;     // the largest |C - reference| / bound; infinite where kinds differ (NaN, an
-                      // infinity) or a difference meets bound 0
+    double error; // the largest |C - reference| / bound; infinite if kinds differ (NaN, infinity),
+                  // or for a difference with bound 0
     int64_t row, col; // where
     double got, want; // there
 } reference_result;
 
-// m x n doubles each, for whoever wants them apart: *reference and *bound are malloc'd and belong
-// to the caller.
+// m x n doubles each, for use one by one: *reference and *bound are malloc'd and belong to the
+// caller.
 bool reference_spmm_run(const reference_spmm *problem, double **reference, double **bound,
                         complaint *why);
 
-// Of max and min: which entry of A gave each element of R, the first of equal products and of NaN;
-// -1 where none did. m x n, malloc'd, the caller's; NULL without memory. Products are rounded to
+// Of max and min: the entry of A that gave each element of R, the first of equal products and of
+// NaN; -1 if none did. m x n, malloc'd, the caller's; NULL without memory. Products are rounded to
 // the type of sums first.
 int64_t *reference_spmm_arguments(const reference_spmm *problem, complaint *why);
 
-// How far element `got` of `dtype` is from the reference, in bounds: 0 where that is infinite.
+// Distance of element `got` of `dtype` from the reference, in bounds: 0 if that is infinite.
 double reference_error(weft_dtype dtype, double got, double want, double bound);
 
 // Runs the reference and compares C (m x n) with it.

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-// y / (1 + exp(-w)), without an overflow.
+// y / (1 + exp(-w)), without overflow.
 static long double weighed(long double y, long double w)
 {
     const long double e = expl(-fabsl(w));
@@ -18,7 +18,7 @@ static long double weight(long double z)
 
 double reference_activation(weft_activation f, double z)
 {
-    const long double x = z < -1000 ? -1000 : z; // from there on 0 is left of all but relu and tanh
+    const long double x = z < -1000 ? -1000 : z; // below, all but relu and tanh are 0
     switch (f) {
     case WEFT_ACTIVATION_RELU:
         return z < 0 ? 0 : z;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an activation should come to, and the error of its result.
+// The reference of activations, and the error of their results.
 //
 // With an argument z that errs by up to E, the device's y = f(z) errs by
 //
@@ -10,11 +10,11 @@
 // tanh() to 5 and a division to 2.5, as OpenCL C promises:
 //
 //   relu 0    tanh 10    sigmoid, silu 20: exp, a sum, a product, a division
-//   gelu 40: erfc, and what correcting its argument leaves
+//   gelu 40: erfc, and the error after correcting its argument
 //   gelu_tanh 20 + 8 |w|, w = 2 sqrt(2 / pi) (z + 0.044715 z^3): exp multiplies the 8 roundings of
 //   its argument by |w|; up to |w| = 1000, behind which f is 0 or z
 //
-// The last term is for what is flushed: exp() or erfc(), and products with them. The reference,
+// The last term is for flushed numbers: exp() or erfc(), and products with them. The reference,
 // being double, errs the same way with u = 2^-53. An argument that is an infinity or NaN is exact.
 #ifndef WEFT_TOOLS_REFERENCE_ACTIVATION_H
 #define WEFT_TOOLS_REFERENCE_ACTIVATION_H

@@ -9,7 +9,7 @@
 #include "precision.h"
 #include "scalar.h"
 
-// An entry of the row at hand.
+// An entry of the current row.
 typedef struct entry {
     int64_t column;
     double product, product_error; // p, P

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What sparse attention should have come to: a plain loop in double, and a bound on the error for
-// each element.
+// The reference of sparse attention: a plain loop in double, and a bound on the error for each
+// element.
 //
 // With u, gamma, t, h and s as in reference.h, row i has L entries, and entry e, in column j, a
 // product p, a distance D from the largest one and a weight w:
@@ -13,15 +13,15 @@
 //
 //   P = gamma(k + 2) |scale| S + t (2 k |scale| + S + 1)
 //
-// What is largest so far is taken off as entries come, and each time that it grows weights before
-// shrink by an exp: the distances of these add up to D. Each rounds its difference (u x), an exp
-// errs by 2 u x + 7 u at most (3 ulp; exp.clh: 2^-23, and the roundings of x log2(e) and of its
+// The running maximum is subtracted as entries come, and each time that it grows, an exp scales
+// earlier weights down: the distances of these add up to D. Each rounds its difference (u x), an
+// exp errs by 2 u x + 7 u at most (3 ulp; exp.clh: 2^-23, and the roundings of x log2(e) and of its
 // polynomial), and the product by it by u. So, with L of them at most, and as many roundings of the
 // sums again, a weight errs, relative to itself, by
 //
 //   r = expm1(P + max P + u (3 D + 10 L + 20))
 //
-// max P because products that err move what is largest; 20 for the last exp, 1 / W (5, by OpenCL),
+// max P because errors of products move the maximum; 20 for the last exp, 1 / W (5, by OpenCL),
 // products by it, and by V. A number that is flushed is an error of t in N or W, as no factor
 // behind it is above 1: at most 4 L of them in each; a flushed weight is one of t |v| in N. So
 //
@@ -32,8 +32,8 @@
 // with u's share of the reference itself added. With scale 0 there is no product. Where E(W) is not
 // below W / 2, or where S, |scale| S or sum |v| reach the largest number of the type of the sums,
 // the bound is infinite; so it is where a weight that may be flushed meets an infinite element of
-// V. The kind of a result that is no number has no bound: it must be the same. Not covered is what
-// is not covered there.
+// V. The kind of an infinite or NaN result has no bound: it must be the same. Not covered: the
+// cases that are not covered there.
 #ifndef WEFT_TOOLS_REFERENCE_ATTENTION_H
 #define WEFT_TOOLS_REFERENCE_ATTENTION_H
 

@@ -17,7 +17,7 @@ static void fill(const line_job *j, wide want, wide error)
 
 // ---- softmax
 
-// NaN where there is one, else the largest scale x. A NaN comes from 0 times infinity too.
+// NaN if there is one, else the largest scale x. A NaN comes from 0 times infinity too.
 static wide scaled_largest(const line_job *j, double scale)
 {
     wide largest = -INFINITY;

@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// What reductions, softmax and normalisation should have come to: plain loops in the widest type
-// that C has, and a bound on the error of each element.
+// The references of reductions, softmax and normalisation: plain loops in the widest type of C, and
+// a bound on the error of each element.
 //
 // Both sides start from the same stored numbers. Let u be the unit roundoff of the device's
 // arithmetic (2^-24 for f32, 2^-53 for f64), t its smallest normal number, gamma(k) =
-// (1 + u)^k - 1, n the elements that one result is made from.
+// (1 + u)^k - 1, n the elements of one result.
 //
 //   sum     Each term meets at most 16 roundings: in the pairwise sum of a short run, as the sums
 //           of a few runs and those of a vector's lanes are added, and in the end; all others are
-//           carried along, which leaves n u^2. Partial sums may be flushed.
+//           compensated, up to n u^2. Partial sums may be flushed.
 //               E(sum) = G sum|x| + n t,   G = gamma(16) + n u^2
 //   mean    E(sum) / n, and 3 roundings
 //   norm1   as sum; norm2: squares have E(q) = (G + u) q + n min(t, u q), since small ones are
-//           taken at a scale; the root lies in sqrt(q - E) .. sqrt(q + E), and sqrt() itself errs
+//           scaled; the root is in sqrt(q - E) .. sqrt(q + E), and sqrt() itself errs
 //           by 3 ulp: 8 u
 //   prod    gamma(n + 1) |p|. No partial product is outside a .. b, the products of all factors
 //           below 1 and above 1: where a < t one may be flushed, n t b more; where b overflows
 //           there is no bound
 //   var     A mean is the sum of two numbers, and only distances from it are rounded. With R, the
 //           largest |x - mean|, means of runs err by at most d = (G + 6 u log2 n) R, and so do the
-//           means that they are joined to. Shifting every element by d or less moves
+//           means that they are combined with. Shifting every element by d or less moves
 //           M = sum (x - mean)^2 by 2 d sqrt(n M) + n d^2 (Cauchy and Schwarz), and M itself is
-//           made from positive terms, in runs of 8 from distances from one of the 8, whose squares
+//           a sum of positive terms, in runs of 8, of distances from one of the 8, whose squares
 //           are 8 times those from the mean at most:
 //               E(M) = (8 G + 6 u (log2 n + 1)) M + 2 d sqrt(n M) + n d^2 + n min(t, u M)
 //           var is M / (n - c) and 3 roundings; std has the roots of both ends, and 8 u. One
@@ -38,9 +38,9 @@
 //   layer norm, RMS norm    the interval of mean and var (or of mean x^2, a sum of squares) through
 //           the formula; 8 roundings of each term, w and b included
 //   their backward   With S = sum |g|, R and d as above: sum g errs as a sum; of the sum of
-//           g (x - mean) each distance is off by d at most, terms of runs are made from distances
-//           from one of the 8, 2 R at most, and where means come together that are 2 R apart at
-//           most a few roundings of that times g are lost, log n times S at most in all:
+//           g (x - mean) each distance is off by d at most, terms of runs have distances from one
+//           of the 8, 2 R at most, and where means are combined that are 2 R apart at most a few
+//           roundings of that times g are lost, log n times S at most in all:
 //               E(sum g (x - mean)) = (3 G + 12 u (log2 n + 1)) R S + d S
 //           (of RMS a sum). These and the intervals of mean and 1 / sqrt(...) go through the
 //           formula, 4 roundings of each term. dW and db err as sums of dY xh and dY over rows, and
@@ -48,12 +48,12 @@
 //
 // Whole numbers that f32 cannot hold are rounded first (i32, i64 for means and norms): u |x| more
 // for each. Where a result is stored in f16 or bf16, E becomes E + h (|y| + E) + s, as in
-// reference.h. min, max, norm_inf of floats, places and truth have no error at all, nor have
-// results in whole numbers.
+// reference.h. min, max, norm_inf of floats, positions and truth values have no error at all, nor
+// have integer results.
 //
-// Where partial results may overflow, or a number is taken that the error may turn into another
-// kind (0 / 0 where 0 was rounded), the bound is infinite: anything goes. Elsewhere NaN is to be
-// NaN and an infinity the same one. Not covered: devices that flush subnormal inputs.
+// If partial results may overflow, or the error may turn an operand into another kind (0 / 0 if 0
+// was rounded), the bound is infinite: any result is right. Elsewhere NaN must be NaN and an
+// infinity the same one. Not covered: devices that flush subnormal inputs.
 #ifndef WEFT_TOOLS_REFERENCE_AXIS_H
 #define WEFT_TOOLS_REFERENCE_AXIS_H
 
@@ -61,7 +61,7 @@
 
 #include "complaint.h"
 
-// A strided view of host memory, as weft_tensor is one of a buffer's: element (i0, i1, ...) is
+// A strided view of host memory, like weft_tensor of a buffer: element (i0, i1, ...) is
 // data[offset + i0 stride[0] + ...].
 typedef struct host_tensor {
     const void *data;
@@ -75,21 +75,21 @@ typedef struct host_tensor {
 // Without gaps, row-major.
 host_tensor host_tensor_dense(weft_dtype dtype, const void *data, int ndim, const int64_t *shape);
 
-// The shape of a reduction's result, and its dimensions returned; the axes must be sound.
+// The shape of a reduction's result; returns its number of dimensions. The axes must be valid.
 int reference_reduced_shape(int ndim, const int64_t *shape, int n_axes, const int *axes,
                             bool keepdims, int64_t *out);
 
-// Y's elements in row-major order. Floats have `want`, whole numbers `whole`.
+// Y's elements in row-major order: floats in `want`, integers in `whole`.
 typedef struct reference_values {
     weft_dtype dtype; // Y's
     int64_t count;
     double *want;
     int64_t *whole; // NULL for floats
-    double *bound;  // 0: exact, as whole numbers are but for real ones that became whole
+    double *bound;  // 0: exact, as integers are, except those converted from reals
 } reference_values;
 
-// Each makes the values, which belong to the caller; false where memory ran out. The operands are
-// sound and of fitting types.
+// Each makes the values, which belong to the caller; false if memory ran out. The operands must be
+// valid and of fitting types.
 
 typedef struct reference_reduction {
     weft_reduction op;
@@ -100,7 +100,7 @@ typedef struct reference_reduction {
     int64_t correction;
 } reference_reduction;
 
-// An op that has no result for n = 0 is not to be asked for it.
+// Must not be called for an op that has no result for n = 0.
 bool reference_reduce(reference_values *out, const reference_reduction *problem, complaint *why);
 
 typedef struct reference_softmax {
@@ -135,7 +135,7 @@ typedef struct reference_norm_gradients {
     reference_values dX, dW, db;
 } reference_norm_gradients;
 
-// Where an operand has no number, or g is beyond what the header promises, there is no bound.
+// If an operand is NaN, or g is beyond the limits of the header, there is no bound.
 bool reference_norm_backward_run(reference_norm_gradients *out,
                                  const reference_norm_backward *problem, complaint *why);
 void reference_norm_gradients_free(reference_norm_gradients *gradients);
@@ -144,11 +144,11 @@ void reference_norm_gradients_free(reference_norm_gradients *gradients);
 void reference_values_free(reference_values *values);
 
 typedef struct reference_worst {
-    double error; // the largest |y - want| / bound, infinite where kinds differ, a difference meets
-                  // bound 0
-    int64_t at;   // which element, in row-major order
-    double got, want;             // there
-    int64_t n_beyond, first;      // elements beyond their bounds, and the first of them; or -1
+    double error;            // the largest |y - want| / bound, infinite if kinds differ, or for
+                             // a difference with bound 0
+    int64_t at;              // which element, in row-major order
+    double got, want;        // there
+    int64_t n_beyond, first; // elements beyond their bounds, and the first of them; or -1
     double first_got, first_want; // there
 } reference_worst;
 

@@ -29,7 +29,7 @@ static wide rounded(weft_dtype arithmetic, double x)
     return arithmetic == WEFT_F32 ? (wide)(float)x : (wide)x;
 }
 
-// Whole arithmetic takes whole numbers alone.
+// Integer arithmetic has integer operands only.
 static formula_number load(weft_dtype arithmetic, const host_tensor *X, int64_t place)
 {
     if (X->dtype == WEFT_DEFAULT || scalar_is_float(X->dtype))
@@ -133,7 +133,7 @@ static void run(job *j, reference_values *out)
 static bool read_formula(job *j, complaint *why)
 {
     const reference_elementwise *problem = j->problem;
-    weft_dtype dtypes[MOST_NAMES] = {problem->arithmetic}; // of what stands before the inputs
+    weft_dtype dtypes[MOST_NAMES] = {problem->arithmetic}; // of the operand before the inputs
     for (int k = 0; k < problem->n_inputs; k++)
         dtypes[j->n_before + k] = problem->inputs[k].dtype;
     const formula_text text = {.text = problem->formula,

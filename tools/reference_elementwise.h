@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an elementwise operation should have come to, and a bound on the error of each element: that
-// of reference_formula.h, and what storing makes of it (reference.h).
+// The reference of elementwise operations, and a bound on the error of each element: that of
+// reference_formula.h, and the effect of storing it (reference.h).
 #ifndef WEFT_TOOLS_REFERENCE_ELEMENTWISE_H
 #define WEFT_TOOLS_REFERENCE_ELEMENTWISE_H
 
@@ -8,7 +8,7 @@
 
 typedef struct reference_elementwise {
     const char *formula; // one that weft_elementwise() takes
-    // An operand before the inputs that is a reference itself, of the type of arithmetic and the
+    // An operand before the inputs that is a reference itself, of the arithmetic type and the
     // result's shape; NULL: none.
     const reference_values *first;
     int n_inputs, n_values;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Formulas as the library reads them, computed on the host.
+// Formulas in the library's code, computed on the host.
 #include "reference_formula.h"
 
 #include <float.h>
@@ -12,11 +12,11 @@
 
 #include "scalar.h"
 
-// ---- reading: a rehearsed call tells what the formula is compiled as, which is calls alone
+// ---- parsing the calls in the define of a rehearsed launch
 
 typedef struct reader {
     reference_formula *out;
-    const char *next; // what was not read yet
+    const char *next; // the rest, not parsed yet
     int n_inputs;
     complaint *why;
 } reader;
@@ -44,7 +44,7 @@ static bool add_step(reader *r, formula_step step)
     return true;
 }
 
-// "0x3p-1f", "NAN", "7", "-2147483647-1" or "7L": the least whole number has no literal.
+// "0x3p-1f", "NAN", "7", "-2147483647-1" or "7L": the least integer has no literal.
 static bool read_literal(reader *r)
 {
     const bool is_real = scalar_is_float(r->out->arithmetic);
@@ -76,7 +76,7 @@ static bool read_call(reader *r)
            add_step(r, (formula_step){.kind = FORMULA_CALL, .function = function});
 }
 
-// Truths are numbers here, and numbers truths.
+// Truth values and numbers are converted to each other.
 static bool read_code(reader *r)
 {
     const bool is_input = take(r, "x");
@@ -131,16 +131,17 @@ static weft_status rehearse(weft_context *ctx, const formula_text *of)
 bool reference_formula_read(reference_formula *out, const formula_text *of, complaint *why)
 {
     weft_context *ctx = NULL;
-    const weft_rehearsal *told = NULL;
+    const weft_rehearsal *record = NULL;
     weft_status status = weft_rehearsal_create(&ctx, weft_profile_find("h100"), NULL);
     if (status == WEFT_OK)
         status = weft_rehearsal_begin(ctx);
     if (status == WEFT_OK)
         status = rehearse(ctx, of);
     if (status == WEFT_OK)
-        told = weft_rehearsal_end(ctx);
-    const bool done = told != NULL ? read_options(out, told->launches[0].options, of->n_inputs, why)
-                                   : complain_weft(why);
+        record = weft_rehearsal_end(ctx);
+    const bool done = record != NULL
+                          ? read_options(out, record->launches[0].options, of->n_inputs, why)
+                          : complain_weft(why);
     weft_context_destroy(&ctx);
     return done;
 }
@@ -167,8 +168,8 @@ static wide ulp(const range *r, wide x)
 
 // ---- what errors of operands make of a function
 
-// Where a function is looked at for an operand: its ends, and 0, where truths, poles, cuts and
-// max/min are.
+// Points of an operand at which a function is evaluated: the ends of its interval, and 0, where
+// steps, poles, cuts and extrema are.
 typedef struct candidates {
     wide at[4];
     int n;
@@ -187,7 +188,7 @@ static candidates candidates_of(formula_number x)
     return holds_zero(x) ? ends : (candidates){{ends.at[0], ends.at[1]}, 2};
 }
 
-// How far what it is there is from the value; infinite where it is of another kind.
+// Difference of the function there from the value; infinite if it is of another kind.
 static wide distance(wide value, wide there)
 {
     if (isnan(value) || isnan(there))
@@ -212,7 +213,7 @@ static wide spread_of_candidates(const reference_function *f, const formula_numb
     return error;
 }
 
-// Of a % b, where the whole number of times that b goes into a may be another one.
+// For a % b, where the integer quotient of a and b may be another one.
 static wide spread_of_remainder(const reference_function *f, const formula_number *x, wide value)
 {
     const wide low = fabsl(x[1].real) - x[1].error, high = fabsl(x[1].real) + x[1].error;
@@ -225,8 +226,8 @@ static wide spread_of_remainder(const reference_function *f, const formula_numbe
     return holds_zero(x[0]) ? 2 * high : high;
 }
 
-// Of clamp_backward(dy, x, low, high).
-static wide spread_of_k_block(const reference_function *f, const formula_number *x, wide value)
+// For clamp_backward(dy, x, low, high).
+static wide spread_of_range(const reference_function *f, const formula_number *x, wide value)
 {
     const bool is_low_sure = fabsl(x[1].real - x[2].real) > x[1].error + x[2].error;
     const bool is_high_sure = fabsl(x[3].real - x[1].real) > x[1].error + x[3].error;
@@ -240,7 +241,7 @@ static wide spread_of_tangent(const reference_function *f, const formula_number 
     return has_pole || x[0].error >= 1 ? INFINITY : spread_of_candidates(f, x, value);
 }
 
-// How far f may be from its value for what its operands are off by.
+// Error of f due to the errors of its operands.
 static wide spread(const reference_function *f, const formula_number *x, wide value)
 {
     wide largest = 0;
@@ -255,8 +256,8 @@ static wide spread(const reference_function *f, const formula_number *x, wide va
         return fabsl(x[0].real - x[1].real) <= x[0].error + x[1].error ? 1 : 0;
     case REFERENCE_REMAINDER:
         return spread_of_remainder(f, x, value);
-    case REFERENCE_K_BLOCK:
-        return spread_of_k_block(f, x, value);
+    case REFERENCE_RANGE:
+        return spread_of_range(f, x, value);
     case REFERENCE_TANGENT:
         return spread_of_tangent(f, x, value);
     case REFERENCE_WAVES:
@@ -268,7 +269,7 @@ static wide spread(const reference_function *f, const formula_number *x, wide va
     }
 }
 
-// One of two numbers, whichever the truth takes.
+// One of two numbers, chosen by the truth value.
 static formula_number pick(formula_number truth, formula_number one, formula_number other)
 {
     formula_number y = truth.real != 0 ? one : other;
@@ -279,15 +280,15 @@ static formula_number pick(formula_number truth, formula_number one, formula_num
 
 // ---- what a function adds itself
 
-// Of what is smaller than some numbers of which devices may have no smaller ones.
+// For results that some devices flush to 0.
 static wide flushed(const range *r, const reference_function *f, wide value)
 {
     const wide near = f->ulps > 1 ? 1024 * r->tiny : 2 * r->tiny;
     return value != 0 && fabsl(value) < near ? near : 0;
 }
 
-// What steps on the way to the result may spoil: a derivative that is multiplied by dy when it is
-// already rounded, a difference that overflows.
+// For intermediate errors: a derivative that is multiplied by dy after rounding, a difference that
+// overflows.
 static wide step_error(const range *r, const reference_function *f, const wide *at)
 {
     wide size;
@@ -296,10 +297,10 @@ static wide step_error(const range *r, const reference_function *f, const wide *
     if (f->trait != REFERENCE_BACKWARD && f->trait != REFERENCE_BACKWARD_WAVES)
         return 0;
     const wide unit[4] = {1, at[1]};
-    const wide derivative = f->real(unit, &size), lost = flushed(r, f, derivative);
+    const wide derivative = f->real(unit, &size), loss = flushed(r, f, derivative);
     if (isfinite(derivative) && fabsl(derivative) >= r->largest)
         return INFINITY;
-    return lost > 0 ? fabsl(at[0]) * lost : 0;
+    return loss > 0 ? fabsl(at[0]) * loss : 0;
 }
 
 static formula_number call_real(const range *r, const reference_function *f,
@@ -319,9 +320,9 @@ static formula_number call_real(const range *r, const reference_function *f,
     if (!isfinite(y.real) || (is_rounded_once && y.real == 0 && y.error == 0 && size == 0))
         return y;
     size = fmaxl(size, fabsl(y.real));
-    if (f->ulps > 0) // and what C's own number is off by
+    if (f->ulps > 0) // and the error of C's own function
         y.error += ((wide)f->ulps + 0x1p-10L) * ulp(r, size) + flushed(r, f, y.real);
-    // What rounds to an infinity is one, and what may is anything.
+    // A value that rounds to an infinity is one; for one that may, any result is right.
     const wide end = r->largest + ulp(r, r->largest) / 2, off = is_rounded_once ? before : y.error;
     if (fabsl(y.real) - off >= end)
         return (formula_number){.real = copysignl(INFINITY, y.real)};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of formulas, from C's own.
+// The functions of formulas, by those of C.
 #include "reference_function.h"
 
 #include <math.h>
@@ -111,7 +111,7 @@ REAL_1(isnan, isnan(x))
 REAL_1(isinf, isinf(x) != 0)
 REAL_1(isfinite, isfinite(x) != 0)
 
-// Whether what a whole number of divisors leaves lies on the other side of 0 than they do.
+// Whether an integer remainder and its divisor have different signs.
 static bool is_across(wide rest, wide divisor)
 {
     return rest != 0 && (rest < 0) != (divisor < 0);
@@ -131,7 +131,7 @@ static wide sigmoid(wide x)
     return 1 / (1 + expl(-x));
 }
 
-// Beyond, what is multiplied by 0 is no longer infinite. NaN stays.
+// Beyond these, a factor of 0 would be infinite. NaN stays.
 static wide bounded(wide x)
 {
     return x < -1000 ? -1000 : x > 1000 ? 1000 : x;
@@ -153,7 +153,7 @@ static wide density(wide x)
     return expl(-x * x / 2) / (ROOT_2 * ROOT_PI);
 }
 
-// 2 sqrt(2 / pi) (x + 0.044715 x^3), of whose logistic function gelu_tanh is made.
+// 2 sqrt(2 / pi) (x + 0.044715 x^3), the argument of the logistic function in gelu_tanh.
 static wide weight(wide x)
 {
     return 2 * ROOT_2 / ROOT_PI * (x + 0.044715L * x * x * x);
@@ -197,7 +197,7 @@ REAL_BACKWARD(gelu_tanh,
               (*size = 4 * fabsl(dy), sigmoid(weight(x)) + bounded(x) * weight_slope(bounded(x)) *
                                                                slope(weight(bounded(x)))))
 
-// A derivative of 0 is no factor: the result is 0 whatever dy is.
+// A derivative of 0 gives 0, whatever dy is.
 REAL_2(abs_backward, b > 0 ? a : b < 0 ? -a : b)
 REAL_2(relu_backward, b <= 0 ? 0 : a)
 
@@ -231,7 +231,7 @@ static int64_t quotient(int64_t a, int64_t b)
 WHOLE(add, in_unsigned((uint64_t)a + (uint64_t)b))
 WHOLE(sub, in_unsigned((uint64_t)a - (uint64_t)b))
 WHOLE(mul, in_unsigned((uint64_t)a *(uint64_t)b))
-// What truncating leaves, by which the floored quotient and its remainder differ.
+// The remainder of truncation, by which the floored quotient and its remainder differ.
 static int64_t rest(int64_t a, int64_t b)
 {
     return b == 0 || b == -1 ? 0 : a % b;
@@ -291,8 +291,8 @@ WHOLE(clamp_backward, b > c && b < p[3] ? a : 0)
     {                                                                                              \
 #n, n_arguments, NULL, whole_##n, 0, REFERENCE_PLAIN                                       \
     }
-// Ulps as OpenCL promises them for f32 and f64, one or two more for each further rounding, and what
-// a function makes of an argument that is already rounded.
+// Ulps as OpenCL promises them for f32 and f64, one or two more for each further rounding, and the
+// function's amplification of a rounded argument.
 static const reference_function functions[] = {
     BOTH(add, 2, 0.5, PLAIN),
     BOTH(sub, 2, 0.5, PLAIN),
@@ -380,7 +380,7 @@ static const reference_function functions[] = {
     BOTH(abs_backward, 2, 0, PLAIN),
     BOTH(square_backward, 2, 1, BACKWARD),
     BOTH(relu_backward, 2, 0, PLAIN),
-    BOTH(clamp_backward, 4, 0, K_BLOCK),
+    BOTH(clamp_backward, 4, 0, RANGE),
     REALS(sqrt_backward, 2, 6, BACKWARD),
     REALS(exp_backward, 2, 4, BACKWARD),
     REALS(log_backward, 2, 2.5, BACKWARD),

@@ -121,8 +121,8 @@ void reference_values_free(reference_values *values)
     *values = (reference_values){0};
 }
 
-// What is exact is so when stored, too: it is an element as it was, or 0, or no number. An error
-// that is no number cannot be bounded.
+// An exact value is exact when stored: it is an unchanged element, or 0, or NaN. An error that is
+// NaN cannot be bounded.
 void values_put(reference_values *out, const precision *stored, int64_t at, wide want, wide error)
 {
     const double value = (double)want;
@@ -177,12 +177,12 @@ line_spread line_spread_of(const precision *p, const wide *x, int64_t n, wide ro
         return spread;
     }
     const wide growth = line_sum_growth(p, n);
-    const wide joins = 6 * p->unit * (log2l(n) + 1);
-    const wide d = (growth + joins) * range + rounding;
+    const wide combining = 6 * p->unit * (log2l(n) + 1);
+    const wide d = (growth + combining) * range + rounding;
     spread.mean_error = d;
-    spread.m2_error = (RUN * growth + joins) * spread.m2 + 2 * d * sqrtl(n * spread.m2) +
+    spread.m2_error = (RUN * growth + combining) * spread.m2 + 2 * d * sqrtl(n * spread.m2) +
                       n * d * d + line_flushed_squares(p, n, spread.m2);
-    // Whatever is taken for a distance on the way is no longer than the whole range.
+    // No intermediate distance is longer than the whole range.
     if (!isfinite(s.sum))
         spread.mean_error = spread.m2_error = 0;
     else if (2 * range >= p->largest)

@@ -9,7 +9,7 @@
 #include "reference_line.h"
 #include "scalar.h"
 
-// The work: one product of the batch. Terms that are not finite have no magnitude.
+// Work space: one product of the batch. Terms that are not finite have no magnitude.
 typedef struct job {
     int64_t m, n, k;
     double *A, *B;           // m x k, k x n
@@ -44,7 +44,7 @@ static void job_destroy(job *j)
 
 // ---- operands
 
-// Where matrix number `batch` of C's batch begins in X, whose own dimensions may be fewer, or 1.
+// Offset of matrix number `batch` of C's batch in X, whose own dimensions may be fewer, or 1.
 static int64_t start_of(const host_tensor *X, const host_tensor *C, int64_t batch)
 {
     int64_t place = X->offset;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a dense product should have come to: a plain loop in double, and a bound on the error for
-// each element.
+// The reference of dense products: a plain loop in double, and a bound on the error for each
+// element.
 //
 // With u, gamma, t, h and s as in reference.h, an element has k terms (none where alpha is 0):
 //
@@ -18,11 +18,11 @@
 // and with beta = 0 an element must be zero: bound 0.
 //
 // Terms that are not finite make c infinite or NaN, exactly. Where the finite terms of S, their M
-// with D, alpha or beta reach the largest number of the type of the sums, or alpha or beta that is
-// too small for it meets what is not finite, the bound is infinite: anything goes. Not covered:
+// with D, alpha or beta reach the largest number of the type of the sums, or too small an alpha or
+// beta meets one that is not finite, the bound is infinite: any result is right. Not covered:
 // devices that flush subnormal inputs.
 //
-// i8 gives whole numbers, which wrap and are exact (up to k of 2^39).
+// i8 gives integers, which wrap and are exact (up to k of 2^39).
 #ifndef WEFT_TOOLS_REFERENCE_MATMUL_H
 #define WEFT_TOOLS_REFERENCE_MATMUL_H
 
@@ -32,13 +32,12 @@ typedef struct reference_matmul {
     double alpha, beta;
     host_tensor A, B; // [... x m x k] and [... x k x n] of one data type; their batches broadcast
                       // to C's
-    host_tensor C;    // before the product: its shape and data type; its elements count only where
-                      // beta is not 0
-    bool unstored;    // floats as they are computed, before a formula is applied to them
+    host_tensor C; // initial contents, shape and data type; elements are read only if beta is not 0
+    bool unstored; // before storing, as operands of a formula
 } reference_matmul;
 
-// Makes the values of C, which belong to the caller; without a formula. False
-// where memory ran out. The operands are sound and of fitting shapes and types.
+// Makes the values of C, which belong to the caller; without a formula. False if memory ran out.
+// The operands must be valid and of fitting shapes and types.
 bool reference_matmul_run(reference_values *out, const reference_matmul *problem, complaint *why);
 
 #endif

@@ -9,7 +9,7 @@
 
 // ---- normalisation
 
-// What is divided by: sqrt(mean of squares + epsilon), of what the mean is taken from.
+// The divisor: sqrt(mean of squares + epsilon), of x minus the mean.
 typedef struct norm_scale {
     wide mean, rest, mean_error;
     wide inverse, inverse_error; // 1 / sqrt(...)
@@ -55,7 +55,7 @@ static void norm_line(const line_job *j, const reference_norm *problem, const wi
     }
 }
 
-// w or b as numbers along a line; `otherwise` where there is none.
+// w or b as numbers along a line; `otherwise` if there is none.
 static wide *load_line(const host_tensor *t, int64_t n, wide otherwise, complaint *why)
 {
     wide *line = malloc((size_t)(n + 1) * sizeof(*line));
@@ -114,7 +114,7 @@ typedef struct row_sums {
 static row_sums row_sums_of(const line_job *j, const norm_scale *s, bool is_rms, const wide *w)
 {
     const wide u = j->p.unit, growth = line_sum_growth(&j->p, j->n);
-    const wide joins = u * (log2l((wide)j->n) + 1);
+    const wide combining = u * (log2l((wide)j->n) + 1);
     row_sums sums = {0};
     wide magnitude = 0, product_magnitude = 0, range = 0;
     for (int64_t i = 0; i < j->n; i++) {
@@ -132,7 +132,7 @@ static row_sums row_sums_of(const line_job *j, const norm_scale *s, bool is_rms,
         sums.products_error = (growth + 2 * u) * product_magnitude + flushed;
     else
         sums.products_error =
-            (3 * growth + 12 * joins) * range * magnitude + s->mean_error * magnitude + flushed;
+            (3 * growth + 12 * combining) * range * magnitude + s->mean_error * magnitude + flushed;
     return sums;
 }
 

@@ -6,12 +6,12 @@
 #include "reference_line.h"
 #include "scalar.h"
 
-// One result: what it is, and how far the device may be off before it stores.
+// One result: its value, and the device's error before it is stored.
 typedef struct outcome {
     wide want, error;
 } outcome;
 
-// What an op knows of its line.
+// An op's data about its line.
 typedef struct job {
     weft_reduction op;
     precision p; // of arithmetic
@@ -59,7 +59,7 @@ static outcome product_of(const job *j)
     return (outcome){product, growth * fabsl(product) + is_flushed * (wide)j->n * j->p.tiny * high};
 }
 
-// The first NaN, or the first of the least or the largest; -1 where there is none.
+// The first NaN, or the first of the least or the largest; -1 if there is none.
 static int64_t place_of(const job *j, bool is_min)
 {
     int64_t best = j->n > 0 ? 0 : -1;
@@ -72,7 +72,7 @@ static int64_t place_of(const job *j, bool is_min)
     return best;
 }
 
-// Of zeros, which are equal, -0 is the least.
+// Zeros are equal, but -0 counts as less.
 static wide zero_of(const job *j, bool is_min)
 {
     for (int64_t i = 0; i < j->n; i++)
@@ -225,7 +225,7 @@ static bool is_whole(weft_dtype dtype)
     return dtype != WEFT_DEFAULT && !scalar_is_float(dtype);
 }
 
-// Whole numbers up to 1 / u are what they are in arithmetic too.
+// Integers up to 1 / u are exact in arithmetic too.
 static wide rounding_of(const job *j, const host_tensor *X)
 {
     const wide largest = line_sum_of(j->x, j->n).largest;

@@ -9,8 +9,8 @@
 #include "precision.h"
 #include "scalar.h"
 
-// A row of A, spread out: of each column the sum of what is stored there, that of absolute values
-// as far as they are finite, and how many entries these are.
+// A row of A as a dense row: for each column the sum of its entries, that of their finite absolute
+// values, and their number.
 typedef struct wide_row {
     double *sums, *magnitudes;
     int64_t *counts;
@@ -63,7 +63,7 @@ static void put_row(wide_row *row, const reference_sddmm *problem, int64_t i)
                   scalar_get(dtype, A->values, p));
 }
 
-// What a sparse row has put there: its columns may be few of very many.
+// Clears the entries of a sparse row: they may be few of very many columns.
 static void take_row_back(wide_row *row, const reference_sddmm *problem, int64_t i)
 {
     const weft_csr_host *A = problem->sparse_A;
@@ -74,7 +74,7 @@ static void take_row_back(wide_row *row, const reference_sddmm *problem, int64_t
         clear_column(row, scalar_whole(A->index_dtype, A->indices, p));
 }
 
-// One entry on its way: its terms, their sum, that of their absolute values, and the factors.
+// State of one entry: its terms, their sum, that of their absolute values, and the factors.
 typedef struct entry {
     double n_terms, sum, magnitude;
     double c, d0;

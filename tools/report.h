@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one timed operation came to, as JSON and as text: the same for every command.
+// The results of one timed operation, as JSON and as text: the same for every command.
 #ifndef WEFT_TOOLS_REPORT_H
 #define WEFT_TOOLS_REPORT_H
 
@@ -11,16 +11,16 @@
 
 #include "timing.h"
 
-// Start from report_new(): what is not set afterwards is left out. Strings are borrowed until the
-// report is printed.
+// Start from report_new(): fields that are not set afterwards are omitted. Strings are borrowed
+// until the report is printed.
 typedef struct timed_report {
-    const char *name;   // "case" in JSON: which case of a bench this is
+    const char *name;   // "case" in JSON: the name of a bench's case
     const char *op;     // "spmm"
     const char *device; // weft_limits.name
     weft_dtype dtype;
     bool is_product; // the sizes are m, k, n and nnz
     bool is_sampled; // and the product is taken at nnz places
-    bool is_dense;   // or all of it, `batch` times, and there is no nnz
+    bool is_dense;   // or in full, `batch` times, and there is no nnz
     int64_t m, k, n, nnz, batch;
     int ndim; // above 0: the sizes are a shape
     int64_t shape[WEFT_MAX_NDIM];
@@ -28,7 +28,7 @@ typedef struct timed_report {
     double setup_ms; // this and the rest: NaN where unknown
     timing time;
     double gflops, gbps;
-    double limit; // gflops or gbps that the device did at best, in turns with the runs: the median
+    double limit; // the device's best gflops or gbps, in alternating runs: the median
     double share; // of the limit: the median of each run's share of the limit's next to it
     double error; // largest error as a multiple of its bound
 } timed_report;
@@ -41,10 +41,10 @@ json_t *report_json(const timed_report *report);
 
 void report_print(const timed_report *report, FILE *out);
 
-// A string for JSON: what is not UTF-8, as drivers' names may be, has its odd bytes replaced.
+// A string for JSON: bytes that are not UTF-8, as in some drivers' names, are replaced.
 json_t *report_text(const char *text);
 
-// A number for JSON: finite, and rounded to `digits` significant digits for the reader's eye.
+// A number for JSON: finite, and rounded to `digits` significant digits for the reader.
 json_t *report_number(double value, int digits);
 
 #endif

@@ -17,13 +17,13 @@ int64_t scalar_whole(weft_dtype dtype, const void *data, int64_t i);
 // Rounds once, to nearest even; overflow gives infinity. Floating-point types only.
 void scalar_put(weft_dtype dtype, void *data, int64_t i, double value);
 
-// What the type makes of a number: put, and looked at again. Floating-point types only.
+// The number after a conversion to the type and back. Floating-point types only.
 double scalar_stored(weft_dtype dtype, double value);
 
 // A real number as i32, i64 or u8: towards zero, ending at the type's limits; NaN as 0.
 int64_t scalar_saturated(weft_dtype dtype, long double value);
 
-// A double that rounds to f16 and bf16 as the whole number does.
+// A double that rounds to f16 and bf16 as the integer does.
 double scalar_shortened(int64_t value);
 
 #endif

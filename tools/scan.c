@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scanning text. Nothing here reads past `end`, where a NUL stands.
+// Scanning text. Nothing here reads past `end`, which is a NUL.
 #include "scan.h"
 
 #include <ctype.h>
@@ -62,7 +62,7 @@ static size_t word_length(const scanner *text)
     return (size_t)(c - text->at);
 }
 
-// What stands here, fit for a terminal.
+// The text here, made safe for a terminal.
 static bool complain_found(scanner *text, const char *what, complaint *why)
 {
     if (scan_is_line_end(text))
@@ -109,7 +109,7 @@ bool scan_integer(scanner *text, const char *what, int64_t *out, complaint *why)
     return true;
 }
 
-// Decimal, infinite or NaN: strtod() takes more, and passes over line ends to find it.
+// Decimal, infinite or NaN: strtod() accepts more, and skips line ends.
 bool scan_number(scanner *text, const char *what, double *out, complaint *why)
 {
     if (scan_is_line_end(text) || isspace((unsigned char)*text->at))

@@ -12,14 +12,14 @@
 #include "sddmm_options.h"
 #include "sparse.h"
 
-// A or B: dense, or sparse by rows, for which weft_sddmm_sparse() wants B transposed.
+// A or B: dense, or sparse by rows, for which weft_sddmm_sparse() requires B transposed.
 typedef struct sddmm_factor {
-    operand host; // as it stands in its file
+    operand host; // as in its file
     weft_tensor dense;
     weft_csr sparse;
 } sddmm_factor;
 
-// What a run has besides the job: D = alpha (A B) .* C.
+// A run's data besides the job: D = alpha (A B) .* C.
 typedef struct sddmm_run {
     sddmm_options options;
     sddmm_factor A, B;
@@ -68,7 +68,7 @@ static bool is_sparse(const sddmm_run *run)
     return run->A.host.is_sparse || run->B.host.is_sparse;
 }
 
-// Products: for each entry of C all k, or as many as are gone through of a sparse factor.
+// Products: for each entry of C all k, or the elements of a sparse factor that are read.
 static double count_products(const product_job *job)
 {
     const sddmm_run *run = job->own;
@@ -96,8 +96,8 @@ static bool load(product_job *job, complaint *why)
     const bool is_random = run->options.a_path == NULL;
     job->m = C->n_rows;
     job->n = C->n_cols;
-    if ((!is_random && (!read_A(job, why) || !read_B(job, why))) ||
-        !product_renormalize(job, why) || (is_random && !lay_out_factors(job, why)))
+    if ((!is_random && (!read_A(job, why) || !read_B(job, why))) || !product_resolve(job, why) ||
+        (is_random && !lay_out_factors(job, why)))
         return false;
     job->k = extent_of(&run->A, 1);
     job->flops = 2 * count_products(job);
@@ -134,7 +134,7 @@ static bool upload(product_job *job, complaint *why)
     return true;
 }
 
-// As weft_sddmm_sparse() takes them: B^T, and of a dense one a view in *transposed.
+// Operands of weft_sddmm_sparse(): B^T; a dense one is a view in *transposed.
 static weft_factor factor_A(const sddmm_run *run)
 {
     if (run->A.host.is_sparse)

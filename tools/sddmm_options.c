@@ -19,7 +19,7 @@ static error_t take_file(sddmm_options *sddmm, char *argument, struct argp_state
     return 0;
 }
 
-// What options mean together.
+// Checks combinations of options.
 static error_t check_options(const sddmm_options *sddmm, struct argp_state *state)
 {
     if (sddmm->product.sparse_path == NULL)

@@ -12,7 +12,7 @@ typedef struct sddmm_options {
     bool has_k, transpose_b, indicator;
 } sddmm_options;
 
-// Parses, with what was not said at its default; ends the program after --help and on wrong usage.
+// Parses, with defaults of missing options; ends the program after --help and on wrong usage.
 void sddmm_options_parse(sddmm_options *out, int argc, char **argv);
 
 #endif

@@ -17,10 +17,10 @@ enum { MOST_CHECKS = 256, INDENT = 18 };
 typedef struct self_test_job {
     command_options common;
     bool is_chosen[MOST_CHECKS]; // by check
-    json_t *checks;              // NULL: lines as they come
+    json_t *checks;              // NULL: lines at once
     self_test_device device;
     int n_right, n_wrong, n_failed, n_skipped;
-    double start_ms, seconds; // of all, some of which ran side by side
+    double start_ms, seconds; // of all, some of which ran in parallel
 } self_test_job;
 
 // ---- what came of a check
@@ -103,7 +103,7 @@ static void on_result(void *user, size_t i, const self_test_result *result)
         print_check(self_check_at(i), result);
 }
 
-// Most of the time goes into compiling, of which nothing else is seen.
+// Most of the time is compilation, which shows no other progress.
 static void on_wait(void *user, size_t i, size_t n_done, size_t n_chosen)
 {
     const self_test_job *job = user;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What weft self-test checks, and what a check comes to.
+// The checks of weft self-test, and their results.
 #ifndef WEFT_TOOLS_SELF_TEST_H
 #define WEFT_TOOLS_SELF_TEST_H
 
@@ -14,9 +14,9 @@ typedef struct self_trial self_trial;
 
 // One operation in one variant, with several cases.
 typedef struct self_check {
-    const char *op, *variant; // "" where there is nothing to say
-    weft_dtype dtype;         // of its numbers: f64 is skipped where the device has none
-    // False where a call failed: the sentence is in the trial's complaint.
+    const char *op, *variant; // "" if there is none
+    weft_dtype dtype;         // of its numbers: f64 is skipped if the device lacks it
+    // False if a call failed: the sentence is in the trial's complaint.
     bool (*run)(self_trial *t, const void *of);
     const void *of;
 } self_check;
@@ -25,17 +25,17 @@ typedef struct self_check {
 extern const self_check self_test_products[], self_test_sparse[], self_test_formats[],
     self_test_axis[], self_test_matmul[], self_test_elementwise[];
 
-// The i-th of all, in the order in which they run; NULL past the last one.
+// The i-th of all, in running order; NULL past the last one.
 const self_check *self_check_at(size_t i);
 
-// Plain values: they go from one process to another.
+// Plain values: they are sent between processes.
 typedef struct self_test_result {
     bool is_skipped, has_failed; // a call failed, or the process did: `why` says how
     int n_results, n_wrong;      // arrays and numbers that were compared, and were wrong
-    uint64_t bits;               // a hash of all that came out, as it came
+    uint64_t bits;               // a hash of all outputs, in their order
     double seconds;
-    char text[256], plan[1024]; // the case of the first that was wrong, and its plan
-    char difference[512];       // and where, with both values
+    char text[256], plan[1024]; // the first wrong case, and its plan
+    char difference[512];       // where, with both values
     complaint why;
 } self_test_result;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks of what goes along axes of dense arrays: reduce, softmax, norm, and their backward.
+// Checks of operations along axes of dense arrays: reduce, softmax, norm, and their backward.
 #include <inttypes.h>
 #include <string.h>
 
@@ -10,8 +10,8 @@
 #include "dense_job.h"
 #include "self_test_trial.h"
 
-// Arrays of three axes. What goes along the first, the middle or the last is of these lengths,
-// beside kept axes of one kind, so that few programs are compiled for all of them.
+// Arrays of three axes. The first, the middle or the last one has these lengths, beside other axes
+// of one kind, so that few programs are compiled for all of them.
 enum { AXES = 3, CASES = 6 };
 
 static const int64_t shapes[AXES][CASES][AXES] = {
@@ -81,7 +81,7 @@ static double scale_of(const softmax_check *of)
     return of->scale != 0 ? of->scale : 1;
 }
 
-// Backward, X is what forward gave: any numbers will do.
+// Backward, X is the forward result: any numbers will do.
 static bool call_softmax(self_trial *t, const softmax_check *of, const self_array *X,
                          const self_array *dY, const self_array *Y)
 {

@@ -13,13 +13,13 @@
 
 enum { OPERANDS = 4, SHAPES = 10 };
 
-// Of a call, each of whose outputs has a formula of its own of inputs a, b, c, d.
+// One call; each of its outputs has a formula of its own of inputs a, b, c, d.
 typedef struct formula_check {
     int n_inputs, n_outputs;
     weft_dtype inputs[OPERANDS], outputs[OPERANDS];
     const char *formulas[OPERANDS];
     bool planned;
-    bool a_transposed;    // the last two axes of a lie the other way round
+    bool a_transposed;    // the last two axes of a are exchanged in memory
     unsigned b_broadcast; // bits of b's axes that have an extent of 1
     int ndim;
     int64_t shapes[SHAPES][3]; // up to the first with an extent of 0

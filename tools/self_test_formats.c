@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks of what moves entries of sparse matrices and computes nothing: results are exact.
+// Checks of operations that only move entries of sparse matrices: results are exact.
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +38,7 @@ static weft_dtype dtype_of(const void *of)
 
 // ---- csr_transpose
 
-// Which entry of A each of T is: entries of a row of A come in the order of rows.
+// The entry of A for each of T: entries of a row of T are in the order of A's rows.
 static bool compare_source(self_trial *t, const self_array *source, const self_csr *A,
                            const self_csr *T)
 {
@@ -163,7 +163,7 @@ static bool count_and_fill(self_trial *t, const self_array *D, const self_csr *A
             trial_compare_csr(t, got, &A->host));
 }
 
-// Random values are no zeros.
+// Random values are not zero.
 static bool check_from_dense(self_trial *t, const void *of)
 {
     for (int i = 0; i < N_SIZES; i++) {

@@ -9,10 +9,10 @@
 #include "reference_matmul.h"
 #include "self_test_trial.h"
 
-// C = f(alpha A B + beta C), one matrix after the other where there is a batch.
+// C = f(alpha A B + beta C), one matrix after the other in a batch.
 typedef struct matmul_check {
-    weft_dtype dtype, c_dtype;       // of A and B; of C, where it is another
-    bool transposed_a, transposed_b; // A^T and B^T are what lies in memory
+    weft_dtype dtype, c_dtype;       // of A and B; of C, if it is another
+    bool transposed_a, transposed_b; // memory has A^T and B^T
     bool has_epilogue;               // gelu(c + bias)
     double alpha, beta;              // 0, 0: 1, 0
     int64_t sizes[6][4];             // m, k, n, batch, which is at least 1

@@ -15,10 +15,10 @@
 
 typedef struct spmm_case spmm_case;
 
-// C = f(alpha R + beta C + bias), see <weft/spmm.h>, by one of the calls that do it.
+// C = f(alpha R + beta C + bias), see <weft/spmm.h>, by one of its calls.
 typedef struct spmm_check {
     const char *op;
-    // Puts A there as the call wants it, and calls.
+    // Makes A in the call's format, and calls.
     bool (*call)(self_trial *t, spmm_case *c);
     weft_dtype dtype;
     weft_spmm_reduction reduction;
@@ -28,7 +28,7 @@ typedef struct spmm_check {
     int64_t n[4]; // columns of B, by case; 0: none
 } spmm_check;
 
-// Rows of very different lengths, one of them full: the plan has something to do.
+// Rows of very different lengths, one of them full: plans must balance them.
 static const generate_layer uneven = {
     .m = 129, .k = 768, .nnz = 6000, .cov = 1.5, .has_full = true};
 
@@ -155,7 +155,7 @@ static bool call_spmm(self_trial *t, spmm_case *c)
                                    c->of->beta, &c->C.there, &params));
 }
 
-// The same matrix, by the rows that have entries.
+// The same matrix, by its non-empty rows.
 static bool call_spmm_dcsr(self_trial *t, spmm_case *c)
 {
     self_dcsr A;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The processes that run the checks, and the one that hands them out.
+// The processes that run the checks, and the one that distributes them.
 #include "self_test_run.h"
 
 #include <errno.h>
@@ -34,10 +34,10 @@ const self_check *self_check_at(size_t i)
 
 // ---- messages
 
-// What a helper says first; then it is sent numbers of checks, and answers with their results.
+// A helper's first message; then it gets numbers of checks, and answers with their results.
 typedef struct opening {
     bool is_open;
-    complaint why; // where it is not
+    complaint why; // if it could not begin
     self_test_device device;
 } opening;
 
@@ -84,7 +84,7 @@ static void describe_device(self_test_device *out, const weft_context *ctx)
     clGetDeviceInfo(device, CL_DRIVER_VERSION, sizeof(out->driver) - 1, out->driver, NULL);
 }
 
-// Operands of a check are the same whichever checks run.
+// Operands of a check are the same for any choice of checks.
 static void run_check(self_test_result *result, weft_context *ctx, size_t i)
 {
     const self_check *check = self_check_at(i);
@@ -128,7 +128,7 @@ typedef struct helper {
     int socket;
     bool is_open, is_busy; // the device; with a check
     size_t check;
-    double since_ms; // when it was last sent something
+    double since_ms; // time of the last message to it
 } helper;
 
 typedef struct run_state {
@@ -136,26 +136,26 @@ typedef struct run_state {
     const bool *is_chosen;
     const self_test_listener *listener;
     helper helpers[MOST_HELPERS];
-    size_t n_checks, next, told; // to be handed out; told to the listener
-    self_test_result *results;   // by check
-    bool *is_done;               // likewise
-    bool is_known;               // the device was told
-    complaint last;              // why a helper could not begin
+    size_t n_checks, next, reported; // to be distributed; reported to the listener
+    self_test_result *results;       // by check
+    bool *is_done;                   // likewise
+    bool is_known;                   // the listener has the device
+    complaint last;                  // why a helper could not begin
 } run_state;
 
 static bool start(run_state *run, helper *h, complaint *why)
 {
     int ends[2];
-    fflush(NULL); // or both would print it
+    fflush(NULL); // or both would print its contents
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
         return complain(why, "socketpair: %s", strerror(errno));
     *h = (helper){.process = fork(), .socket = ends[0], .since_ms = timing_now_ms()};
     if (h->process == 0) {
-        for (int i = 0; i < MOST_HELPERS; i++) // theirs are to end with this process
+        for (int i = 0; i < MOST_HELPERS; i++) // their processes end with this one
             if (run->helpers[i].process > 0 || &run->helpers[i] == h)
                 close(run->helpers[i].socket);
-        prctl(PR_SET_PDEATHSIG, SIGKILL);   // no driver that hangs is left behind
-        dup2(STDERR_FILENO, STDOUT_FILENO); // what a driver says is no part of the report
+        prctl(PR_SET_PDEATHSIG, SIGKILL);   // no hanging driver remains
+        dup2(STDERR_FILENO, STDOUT_FILENO); // drivers' output is no part of the report
         serve(ends[1], run->options);
         _exit(EXIT_SUCCESS);
     }
@@ -174,13 +174,13 @@ static size_t next_chosen(const run_state *run, size_t i)
     return i;
 }
 
-// In their order, whichever ended first.
+// Reports results in the order of checks.
 static void tell(run_state *run)
 {
-    run->told = next_chosen(run, run->told);
-    while (run->told < run->n_checks && run->is_done[run->told]) {
-        run->listener->on_result(run->listener->user, run->told, &run->results[run->told]);
-        run->told = next_chosen(run, run->told + 1);
+    run->reported = next_chosen(run, run->reported);
+    while (run->reported < run->n_checks && run->is_done[run->reported]) {
+        run->listener->on_result(run->listener->user, run->reported, &run->results[run->reported]);
+        run->reported = next_chosen(run, run->reported + 1);
     }
 }
 
@@ -191,11 +191,11 @@ static void tell_waiting(const run_state *run)
         n_chosen++;
         n_done += run->is_done[i];
     }
-    if (run->is_known && run->told < run->n_checks)
-        run->listener->on_wait(run->listener->user, run->told, n_done, n_chosen);
+    if (run->is_known && run->reported < run->n_checks)
+        run->listener->on_wait(run->listener->user, run->reported, n_done, n_chosen);
 }
 
-// Sends it the next check, or away.
+// Sends it the next check, or ends it.
 static void employ(run_state *run, helper *h)
 {
     h->is_busy = run->next < run->n_checks;
@@ -203,13 +203,13 @@ static void employ(run_state *run, helper *h)
     if (h->is_busy) {
         h->check = run->next;
         run->next = next_chosen(run, run->next + 1);
-        say(h->socket, &h->check, sizeof(h->check)); // where that fails it has ended, which is seen
+        say(h->socket, &h->check, sizeof(h->check)); // a failure: it has ended
     } else {
         shutdown(h->socket, SHUT_WR);
     }
 }
 
-// How it ended, in words; whether that was well.
+// How it ended, in words; whether it succeeded.
 static bool bury(helper *h, bool is_killed, complaint *why)
 {
     int status = 0;
@@ -229,7 +229,7 @@ static bool bury(helper *h, bool is_killed, complaint *why)
     return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-// What it had in hand has failed; another one goes on in its place where there is more to do.
+// Its check has failed; another helper replaces it if there are more.
 static void lose(run_state *run, helper *h, bool is_killed)
 {
     complaint why;
@@ -277,7 +277,7 @@ static bool receive_result(run_state *run, helper *h)
     return true;
 }
 
-// Waits for any of them. False where there is none left.
+// Waits for any of them. False if there is none left.
 static bool wait_for_any(run_state *run)
 {
     struct pollfd ready[MOST_HELPERS];
@@ -304,7 +304,7 @@ static bool wait_for_any(run_state *run)
     return true;
 }
 
-// The others begin when the first has found the device.
+// The others begin after the first has opened the device.
 static void start_others(run_state *run)
 {
     const long n_cores = sysconf(_SC_NPROCESSORS_ONLN);
@@ -312,10 +312,10 @@ static void start_others(run_state *run)
         start(run, &run->helpers[i], &run->last);
 }
 
-// Where no helper begins any more.
+// No helper begins any more.
 static void give_up_rest(run_state *run)
 {
-    for (size_t i = run->told; i < run->n_checks; i = next_chosen(run, i + 1))
+    for (size_t i = run->reported; i < run->n_checks; i = next_chosen(run, i + 1))
         if (!run->is_done[i]) {
             run->results[i] = (self_test_result){.has_failed = true, .why = run->last};
             run->is_done[i] = true;
@@ -325,7 +325,7 @@ static void give_up_rest(run_state *run)
 
 static bool run_all(run_state *run, complaint *why)
 {
-    run->next = run->told = next_chosen(run, 0);
+    run->next = run->reported = next_chosen(run, 0);
     if (!start(run, &run->helpers[0], why))
         return false;
     while (!run->is_known && wait_for_any(run))

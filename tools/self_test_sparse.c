@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks of what has several sparse operands, or goes along the rows of one: spgemm, spgemm_dense,
+// Checks of operations on several sparse operands, or along the rows of one: spgemm, spgemm_dense,
 // sddmm_sparse, sparse_softmax and its backward, attention.
 #include <inttypes.h>
 #include <stdlib.h>
@@ -35,11 +35,11 @@ static int64_t column_of(const weft_csr_host *host, int64_t e)
 
 // ---- spgemm
 
-// C = A B is A times B as a dense matrix, at the places where any entries meet.
+// C = A B is A times B as a dense matrix, at the places of any products.
 typedef struct spgemm_case {
     self_csr A, B, C;
     double *want, *bound; // m x n each
-    bool *meets;          // likewise
+    bool *meets;          // likewise: there are products
     int64_t nnz;
 } spgemm_case;
 
@@ -86,7 +86,7 @@ static void free_spgemm(spgemm_case *c)
     free(c->meets);
 }
 
-// Where entries meet, in order.
+// The places of products, in order.
 static bool compare_spgemm(self_trial *t, const spgemm_case *c)
 {
     const int64_t m = c->A.host.n_rows, n = c->B.host.n_cols;

@@ -19,7 +19,7 @@
 #include "scalar.h"
 #include "sparse.h"
 
-enum { NOT_A_NUMBER = 0xff, FAR_OUT = 0xa5 }; // bytes: of real numbers, of whole ones
+enum { NOT_A_NUMBER = 0xff, FAR_OUT = 0xa5 }; // bytes: of floats, of integers
 
 // ---- cases
 
@@ -55,7 +55,7 @@ bool trial_plan(self_trial *t, int length)
 
 // ---- dense operands
 
-// The case's, zeroed.
+// A zeroed place among the case's.
 static void *remember(self_trial *t, size_t bytes)
 {
     void *memory = t->n_memory < TRIAL_ARRAYS ? calloc(bytes > 0 ? bytes : 1, 1) : NULL;
@@ -71,7 +71,7 @@ static bool is_real(weft_dtype dtype)
     return scalar_is_float(dtype);
 }
 
-// On the host alone, all of it filled with one byte.
+// On the host alone, filled with one byte.
 static bool make_array(self_trial *t, self_array *out, weft_dtype dtype, int ndim,
                        const int64_t *shape, int filled_with)
 {
@@ -314,7 +314,7 @@ static void note_bits(self_trial *t, const void *got, size_t bytes)
     t->result->bits = XXH64(got, bytes, t->result->bits);
 }
 
-// Notes what is wrong, of the first that is.
+// Records the first wrong result.
 static void note_wrong(self_trial *t, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
@@ -342,7 +342,7 @@ static const char *index_text(const host_tensor *array, int64_t at, char *text, 
     return dense_shape_text(array->ndim, index, text, size);
 }
 
-// A bound that nothing passes would be no check.
+// An infinite bound would check nothing.
 static bool is_bounded(self_trial *t, const char *what, const reference_values *values)
 {
     for (int64_t i = 0; i < values->count; i++)
@@ -351,7 +351,7 @@ static bool is_bounded(self_trial *t, const char *what, const reference_values *
     return true;
 }
 
-// The first byte around the array that is not as it was; -1 where there is none.
+// The first changed byte around the array; -1 if there is none.
 static int64_t touched_guard(const self_array *array, const unsigned char *now)
 {
     const unsigned char *before = array->host.data;

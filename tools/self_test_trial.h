@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the checks of weft self-test share: operands with guard zones around them, calls, and how a
-// result is held against its reference.
+// Shared by the checks of weft self-test: operands with guard zones around them, calls, and the
+// comparison of results with references.
 //
-// A check goes through its cases one after the other. Each begins with trial_case(), says its plan
-// by trial_plan(), calls, and compares; whatever it made is freed when the next one begins. The
-// functions that answer bool are false where something failed that is no wrong result: the sentence
-// is then in the trial's complaint, and the check ends.
+// A check runs its cases one after the other. Each begins with trial_case(), records its plan by
+// trial_plan(), calls, and compares; its objects are freed when the next one begins. The functions
+// that return bool are false after a failure that is not a wrong result: the sentence is then in
+// the trial's complaint, and the check ends.
 #ifndef WEFT_TOOLS_SELF_TEST_TRIAL_H
 #define WEFT_TOOLS_SELF_TEST_TRIAL_H
 
@@ -17,7 +17,7 @@
 #include "self_test.h"
 
 enum {
-    TRIAL_GUARD = 64, // elements before each array and behind it
+    TRIAL_GUARD = 64, // elements before and after each array
     TRIAL_ARRAYS = 40,
     TRIAL_MATRICES = 4,
 };
@@ -26,10 +26,10 @@ typedef struct self_trial {
     weft_context *ctx;
     cl_command_queue queue;
     uint64_t seed;              // of the next random operand
-    char text[256], plan[1024]; // of the case at hand
+    char text[256], plan[1024]; // of the current case
     self_test_result *result;   // of the check
     complaint *why;
-    int n_buffers, n_memory, n_matrices; // what the case has made
+    int n_buffers, n_memory, n_matrices; // objects of the case
     cl_mem buffers[TRIAL_ARRAYS];
     void *memory[TRIAL_ARRAYS];
     weft_csr_host matrices[TRIAL_MATRICES];
@@ -38,14 +38,14 @@ typedef struct self_trial {
 void trial_case(self_trial *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void trial_clear(self_trial *t);
 
-// What a describing call has answered, which wrote to t->plan; and what a call has.
+// The result of a describing call, which wrote to t->plan; and of a call.
 bool trial_plan(self_trial *t, int length);
 bool trial_call(self_trial *t, weft_status status);
 
 // ---- dense operands
 
-// An array without gaps, in a buffer that is TRIAL_GUARD elements longer at either end. Around
-// inputs stands NaN, or 0 in whole numbers.
+// An array without gaps, in a buffer that is TRIAL_GUARD elements longer at either end. The guard
+// zones of inputs have NaN, or 0 in integers.
 typedef struct self_array {
     weft_tensor there; // on the device
     host_tensor host;  // as it was before any call
@@ -63,10 +63,10 @@ bool trial_input(self_trial *t, self_array *out, weft_dtype dtype, int ndim, con
 bool trial_input_of(self_trial *t, self_array *out, weft_dtype dtype, int ndim,
                     const int64_t *shape, const void *data);
 
-// For a call to write: full of what no result is, NaN or numbers far out.
+// An output: full of bytes of no result, NaN or numbers far out.
 bool trial_output(self_trial *t, self_array *out, weft_dtype dtype, int ndim, const int64_t *shape);
 
-// The same elements with the last two axes the other way round.
+// The same elements with the last two axes exchanged in memory.
 self_array trial_transposed(const self_array *array);
 
 // ---- sparse operands
@@ -80,17 +80,17 @@ typedef struct self_csr {
 // As generate_layer_csr() makes it, from the trial's seed.
 bool trial_csr(self_trial *t, self_csr *out, const generate_layer *layer);
 
-// Of a matrix on the host, which the trial takes over, whatever happens.
+// From a matrix on the host, which the trial takes over in any case.
 bool trial_csr_of(self_trial *t, self_csr *out, const weft_csr_host *host);
 
 // Its transpose, too, as trial_csr_of() makes it.
 bool trial_csr_transposed(self_trial *t, self_csr *out, const self_csr *of);
 
-// For a call to write.
+// An output.
 bool trial_csr_output(self_trial *t, self_csr *out, int64_t n_rows, int64_t n_cols, int64_t nnz,
                       weft_dtype dtype);
 
-// The same matrix by the rows that have entries, which stay where they are.
+// The same matrix by its non-empty rows, with the same entries.
 typedef struct self_dcsr {
     weft_dcsr there;
     self_array rows, offsets;
@@ -98,17 +98,17 @@ typedef struct self_dcsr {
 
 bool trial_dcsr(self_trial *t, self_dcsr *out, const self_csr *A);
 
-// Such a one whose rows and offsets a call is to write.
+// The same with rows and offsets as outputs.
 bool trial_dcsr_output(self_trial *t, self_dcsr *out, const self_dcsr *like);
 
-// Element (row, column) at row * n_cols + column: 0 where there is no entry. NULL where memory ran
-// out; the trial's.
+// Element (row, column) at row * n_cols + column: 0 without an entry. NULL if memory ran out; the
+// trial's.
 void *trial_dense_of(self_trial *t, const weft_csr_host *host);
 
 // ---- results
 
-// Reads the array back and holds it against the values, which are freed. Notes the first wrong
-// element, and whether a guard was written to.
+// Reads the array back and compares it with the values, which are freed. Records the first wrong
+// element, and a change of a guard.
 bool trial_compare(self_trial *t, const char *what, const self_array *got,
                    reference_values *values);
 
@@ -116,13 +116,13 @@ bool trial_compare(self_trial *t, const char *what, const self_array *got,
 bool trial_compare_bounded(self_trial *t, const char *what, const self_array *got, double *want,
                            double *bound);
 
-// The same with an array of the same type that it is to equal.
+// The same with an array of the same type that it must equal.
 bool trial_compare_equal(self_trial *t, const char *what, const self_array *got, const void *want);
 
-// All three arrays of a sparse result; values are to be equal.
+// All three arrays of a sparse result; values must be equal.
 bool trial_compare_csr(self_trial *t, const self_csr *got, const weft_csr_host *want);
 
-// A number that a call gave, which is a result by itself. *is_right says whether to go on with it.
+// A number returned by a call, which is a result by itself. *is_right: the check may go on with it.
 bool trial_compare_number(self_trial *t, const char *what, int64_t got, int64_t want,
                           bool *is_right);
 

@@ -8,7 +8,7 @@
 #include "random.h"
 #include "scan.h"
 
-// The three numbers of the first line stand between commas.
+// The three numbers of the first line are between commas.
 static bool take_comma(scanner *text, complaint *why)
 {
     if (scan_is_line_end(text) || *text->at != ',')

@@ -12,13 +12,13 @@
 #include "complaint.h"
 #include "file.h"
 
-// The file holds no values: they come from the seed, random_fill(seed, RANDOM_VALUES, ...).
+// The file has no values: they come from the seed, random_fill(seed, RANDOM_VALUES, ...).
 // `dtype` is theirs, WEFT_DEFAULT for f32; offsets and indices are i32. Complaints name the line.
 // The caller destroys `out`.
 bool smtx_read(weft_csr_host *out, const char *path, weft_dtype dtype, uint64_t seed,
                complaint *why);
 
-// The same of what was loaded from `path`.
+// The same for the loaded text of `path`.
 bool smtx_parse(weft_csr_host *out, const char *path, const loaded_file *file, weft_dtype dtype,
                 uint64_t seed, complaint *why);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matrices the other way round, and what a product at their entries goes through.
+// Transposes of matrices, and the work of a product at their entries.
 #include "sparse.h"
 
 #include <inttypes.h>

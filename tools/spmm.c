@@ -66,7 +66,7 @@ static bool load(product_job *job, complaint *why)
     if (!read_B(job, why))
         return false;
     job->n = options->b_path != NULL ? run->host_B.shape[1] : options->n;
-    if (!read_C0(job, why) || !product_renormalize(job, why))
+    if (!read_C0(job, why) || !product_resolve(job, why))
         return false;
     job->flops = 2.0 * (double)A->nnz * (double)job->n;
     job->output = weft_matrix(NULL, job->dtype, job->m, job->n);
@@ -93,9 +93,9 @@ static bool prepare(product_job *job, complaint *why)
     spmm_run *run = job->own;
     const bool transpose_a = run->options.transpose_a;
     if (!run->options.no_plan &&
-        weft_spmm_plan_create(
-            &run->plan, job->ctx, job->queue, &job->sparse,
-            WEFT_SPMM_PLAN(.transpose_a = transpose_a, .order = run->options.order)) != WEFT_OK)
+        weft_spmm_plan_create(&run->plan, job->ctx, job->queue, &job->sparse,
+                              WEFT_SPMM_PLAN(.transpose_a = transpose_a,
+                                             .row_schedule = run->options.row_schedule)) != WEFT_OK)
         return complain_weft(why);
     run->params = (weft_spmm_params){.size = sizeof(run->params),
                                      .plan = run->plan,

@@ -38,7 +38,7 @@ static error_t check_options(const spmm_options *spmm, struct argp_state *state)
         argp_error(state, "--beta needs --c");
     if (spmm->c0_path != NULL && !spmm->has_beta)
         argp_error(state, "--c needs --beta");
-    if (spmm->order != WEFT_SPMM_ORDER_DEFAULT && spmm->no_plan)
+    if (spmm->row_schedule != WEFT_SPMM_ROW_SCHEDULE_DEFAULT && spmm->no_plan)
         argp_error(state, "--order needs a plan: it excludes --no-plan");
     if (spmm->transpose_a && spmm->no_plan)
         argp_error(state, "--transpose-a needs a plan: it excludes --no-plan");
@@ -75,7 +75,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
             argp_error(state, "--reduce: '%s' is none of sum, mean, max and min", argument);
         return 0;
     case OPTION_ORDER:
-        if (!weft_spmm_order_find(argument, &spmm->order))
+        if (!weft_spmm_row_schedule_find(argument, &spmm->row_schedule))
             argp_error(state,
                        "--order: '%s' is none of default, given, sorted, snake, alternating and "
                        "queue",

@@ -14,7 +14,7 @@ typedef struct spmm_options {
     bool has_n, has_beta, transpose_a, no_plan;
     double beta;
     weft_spmm_reduction reduction;
-    weft_spmm_order order;
+    weft_spmm_row_schedule row_schedule;
 } spmm_options;
 
 // Parses, with what was not said at its default; ends the program after --help and on wrong usage.

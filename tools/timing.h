@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Time on a clock that never goes back, and what many runs of the same thing come to.
+// Time on a monotonic clock, and statistics of runs.
 #ifndef WEFT_TOOLS_TIMING_H
 #define WEFT_TOOLS_TIMING_H
 
@@ -17,9 +17,8 @@ typedef struct timing {
 // Of n >= 1 run times, which it sorts. The median of an even number is the mean of the middle two.
 timing timing_of(double *runs_ms, size_t n);
 
-// The median of what the i-th of `others` took as a multiple of the i-th of `runs`, which ran next
-// to it: what slows down both does not count. Both in the order of the runs; n from 1 to
-// TIMING_MOST_RUNS.
+// The median ratio of the i-th of `others` to the i-th of `runs`, which ran next to it: a slowdown
+// of both does not count. Both in the order of the runs; n from 1 to TIMING_MOST_RUNS.
 double timing_ratio(const double *runs_ms, const double *others_ms, size_t n);
 
 #endif

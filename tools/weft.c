@@ -10,7 +10,7 @@
 #include "command.h"
 
 typedef struct command_row {
-    const char *name, *title, *summary; // title: what it calls itself in messages
+    const char *name, *title, *summary; // title: its name in messages
     int (*run)(int argc, char **argv);
 } command_row;
 
@@ -58,8 +58,7 @@ static const command_row *find_command(const char *name)
     return NULL;
 }
 
-// What stands before any command: 0 or more is the exit status, below 0 means that there is a
-// command.
+// Options before any command: 0 or more is the exit status, below 0 means that there is a command.
 static int run_without_command(int argc, char **argv)
 {
     if (argc < 2) {
@@ -79,7 +78,7 @@ static int run_without_command(int argc, char **argv)
 
 static bool is_finished;
 
-// argp ends the program by itself when it has printed what --help asks for.
+// argp ends the program by itself after printing the text of --help.
 static void finish_help(void)
 {
     complaint why;
@@ -87,7 +86,7 @@ static void finish_help(void)
         _exit(command_failed("weft", &why));
 }
 
-// What is closed would be the next file's or socket's: it becomes what is as useless.
+// A closed descriptor would be reused by the next file or socket: it is replaced by a useless one.
 static void keep_standard_descriptors(void)
 {
     for (int i = 0; i < 3; i++)

@@ -2,12 +2,12 @@
 // Y = (X - mean) / sqrt(var + epsilon) w + b along mid of X seen as (high, mid, low); or, with RMS,
 // Y = X / sqrt(mean of X^2 + epsilon) w + b.
 //
-//   norm_lines  one sweep finds mean and variance together, then Y is written
-//   norm_parts  where mid is cut into parts: what each of them finds
-//   norm_apply  and each of them written with what all have found
+//   norm_lines  one sweep computes mean and variance, then Y is written
+//   norm_parts  if mid is divided into parts: the state of each part
+//   norm_apply  writes each part with the combined state of all
 //
-// The host promises what reduce.cl says; X and Y are the same memory or share none. Where there is
-// no w or b some buffer stands in, which is not read.
+// The host guarantees what reduce.cl requires; X and Y are the same memory or share none. Without w
+// or b another buffer is passed, which is not read.
 
 #ifndef RMS
 #define RMS 0
@@ -20,14 +20,15 @@
 #endif
 
 #if RMS
-#define FIELDS(F) F(ACC, sum) F(ACC, compensation) F(ACC, scale)
-#define SQUARES   sum
-#define LOST      compensation
+#define FIELDS(F)    F(ACC, sum) F(ACC, compensation) F(ACC, scale)
+#define SQUARES      sum
+#define COMPENSATION compensation
 #else
 #define FIELDS(F)                                                                                  \
-    F(ACC, n) F(ACC, mean) F(ACC, compensation) F(ACC, squares) F(ACC, lost) F(ACC, scale)
-#define SQUARES squares
-#define LOST    lost
+    F(ACC, n)                                                                                      \
+    F(ACC, mean) F(ACC, compensation) F(ACC, squares) F(ACC, squares_compensation) F(ACC, scale)
+#define SQUARES      squares
+#define COMPENSATION squares_compensation
 #endif
 #define READS   1
 #define SQUARED 1
@@ -61,7 +62,8 @@ INLINE void find_final(finals *f, const state *s, const walk *w, ACC epsilon)
 #else
     f->mean = s->mean;
     f->compensation = s->compensation;
-    f->factor = inverse_root(sum_with_compensation(s->squares, s->lost) / n, s->scale, epsilon);
+    f->factor = inverse_root(sum_with_compensation(s->squares, s->squares_compensation) / n,
+                             s->scale, epsilon);
 #endif
 }
 

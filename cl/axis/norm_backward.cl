@@ -7,15 +7,14 @@
 //
 // or, with RMS, r = 1 / sqrt(mean(x^2) + epsilon), xh = x r and dx = r (g - xh mean(g xh)).
 //
-//   norm_backward_lines  one sweep finds moments of x and sums with g together, then dX is written
-//   norm_backward_parts  where mid is cut into parts: what each of them finds
-//   norm_backward_apply  and each of them written with what all have found
+//   norm_backward_lines  one sweep computes moments of x and sums with g, then dX is written
+//   norm_backward_parts  if mid is divided into parts: the state of each part
+//   norm_backward_apply  writes each part with the combined state of all
 //
-// With TELLS what xh is made of is written to `told`, for norm_scaling.cl.
-//
-// The host promises what reduce.cl says; dX is the same memory as X or dY, or shares none. Where
-// there is no w some buffer stands in, which is not read. What parts find stands in scratch memory
-// from `found` bytes on, behind what is told.
+// With SAVES_STATISTICS r and mean are written to `statistics`, for norm_scaling.cl.
+// The host guarantees what reduce.cl requires; dX is the same memory as X or dY, or shares none.
+// Without w another buffer is passed, which is not read. States of parts are in scratch memory from
+// `found` bytes on, behind the statistics.
 
 #ifndef RMS
 #define RMS 0
@@ -23,23 +22,26 @@
 #ifndef WEIGHTED // 1: there is w
 #define WEIGHTED 1
 #endif
-#ifndef TELLS // 1: what xh is made of is wanted
-#define TELLS 0
+#ifndef SAVES_STATISTICS // 1: r and mean of each row are written
+#define SAVES_STATISTICS 0
 #endif
 
 #if RMS
 #define FIELDS(F)                                                                                  \
-    F(ACC, sum) F(ACC, compensation) F(ACC, scale) F(ACC, products) F(ACC, products_lost)
-#define SQUARES sum
-#define LOST    compensation
+    F(ACC, sum) F(ACC, compensation) F(ACC, scale) F(ACC, products) F(ACC, products_compensation)
+#define SQUARES      sum
+#define COMPENSATION compensation
 #else
 #define FIELDS(F)                                                                                  \
     F(ACC, n)                                                                                      \
     F(ACC, mean)                                                                                   \
-    F(ACC, compensation) F(ACC, squares) F(ACC, lost) F(ACC, scale) F(ACC, total)                  \
-        F(ACC, total_lost) F(ACC, products) F(ACC, products_lost)
-#define SQUARES squares
-#define LOST    lost
+    F(ACC, compensation)                                                                           \
+    F(ACC, squares)                                                                                \
+    F(ACC, squares_compensation)                                                                   \
+    F(ACC, scale)                                                                                  \
+    F(ACC, total) F(ACC, total_compensation) F(ACC, products) F(ACC, products_compensation)
+#define SQUARES      squares
+#define COMPENSATION squares_compensation
 #endif
 #define READS   (2 + WEIGHTED) // X, dY, w
 #define VALUES  2
@@ -52,12 +54,12 @@
 // slope is mean(g xh), center mean(g).
 #if RMS
 #include "axis/totals.clh"
-#define FINALS(F) F(ACC, factor) F(ACC, slope)
-#define TOLD(F)   F(ACC, factor)
+#define FINALS(F)     F(ACC, factor) F(ACC, slope)
+#define STATISTICS(F) F(ACC, factor)
 #else
 #include "axis/moments.clh"
-#define FINALS(F) F(ACC, mean) F(ACC, compensation) F(ACC, factor) F(ACC, center) F(ACC, slope)
-#define TOLD(F)   F(ACC, factor) F(ACC, mean) F(ACC, compensation)
+#define FINALS(F)     F(ACC, mean) F(ACC, compensation) F(ACC, factor) F(ACC, center) F(ACC, slope)
+#define STATISTICS(F) F(ACC, factor) F(ACC, mean) F(ACC, compensation)
 #endif
 #define EXTRAS  0
 #define OPTIONS ACC // epsilon
@@ -79,12 +81,14 @@ INLINE void element(ACCS to[VALUES], const ACCS x[READS], const walk *w, PLACES 
 INLINE void find_final(finals *f, const state *s, const walk *w, ACC epsilon)
 {
     const ACC n = (ACC)(w->outer * w->mid);
-    f->factor = inverse_root(sum_with_compensation(s->SQUARES, s->LOST) / n, s->scale, epsilon);
-    f->slope = sum_with_compensation(s->products, s->products_lost) / n * (f->factor / s->scale);
+    f->factor =
+        inverse_root(sum_with_compensation(s->SQUARES, s->COMPENSATION) / n, s->scale, epsilon);
+    f->slope =
+        sum_with_compensation(s->products, s->products_compensation) / n * (f->factor / s->scale);
 #if !RMS
     f->mean = s->mean;
     f->compensation = s->compensation;
-    f->center = sum_with_compensation(s->total, s->total_lost) / n;
+    f->center = sum_with_compensation(s->total, s->total_compensation) / n;
 #endif
 }
 
@@ -115,8 +119,8 @@ INLINE operands operands_of(const view *x, global const T *X, const view *dy, gl
     o.scale = (ACC)1;
     o.y = dx;
     o.Y = dX;
-#if TELLS
-    o.told = (global ACC *)scratch;
+#if SAVES_STATISTICS
+    o.statistics = (global ACC *)scratch;
 #endif
     return o;
 }
@@ -132,14 +136,14 @@ INLINE operands operands_of(const view *x, global const T *X, const view *dy, gl
     const operands o = operands_of(&x, X, &dy, dY, &weight_view, weight, &dx, dX, scratch)
 
 #if !PARTED
-#if TELLS
+#if SAVES_STATISTICS
 kernel GROUP void norm_backward_lines(OPERANDS, global char *scratch)
 #else
 kernel GROUP void norm_backward_lines(OPERANDS)
 #endif
 {
     local state shared[GROUP_ITEMS];
-#if TELLS
+#if SAVES_STATISTICS
     GET_OPERANDS(scratch);
 #else
     GET_OPERANDS(0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each kernel of norm_backward.cl takes, before the scratch memory.
+// Parameters of each kernel of norm_backward.cl, before the scratch memory.
 #ifndef WEFT_NORM_BACKWARD_PARAMETERS_H
 #define WEFT_NORM_BACKWARD_PARAMETERS_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each kernel of norm.cl takes; in parts also what parts found.
+// Parameters of each kernel of norm.cl; with parts scratch memory follows.
 #ifndef WEFT_NORM_PARAMETERS_H
 #define WEFT_NORM_PARAMETERS_H
 

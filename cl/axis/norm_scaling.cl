@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// dW = sum of dY xh and db = sum of dY over all that is normalised apart, rows: mid of X and dY
-// seen as (high, mid, low). xh = (x - mean) r, or, with RMS, x r; norm_backward.cl told r, and mean
-// as the sum of two numbers, of each row.
+// dW = sum of dY xh and db = sum of dY over rows, which are normalised separately: mid of X and dY
+// seen as (high, mid, low). xh = (x - mean) r, or, with RMS, x r; norm_backward.cl has written r,
+// and mean as the sum of two numbers, of each row.
 //
-//   norm_scaling_parts  each group: some highs, a strip of the lines, a part of mid; to scratch
-//                       memory, what it found about each
-//   norm_scaling_join   each group of items: VECTOR_WIDTH elements of dW and db, their parts joined, always in the
-//                       same order
+//   norm_scaling_parts  each group: some highs, a strip of the lines, a part of mid; writes the
+//                       state of each to scratch memory
+//   norm_scaling_join   each ITEMS_Y items: VECTOR_WIDTH elements of dW and db, whose parts are
+//                       combined, always in the same order
 //
-// The host promises what reduce.cl says, and that rows are told in the order of places.
+// The host guarantees what reduce.cl requires, and statistics of rows in the order of places.
 
 #ifndef RMS
 #define RMS 0
 #endif
 
-#define FIELDS(F) F(ACC, sum) F(ACC, compensation) F(ACC, products) F(ACC, products_lost)
+#define FIELDS(F) F(ACC, sum) F(ACC, compensation) F(ACC, products) F(ACC, products_compensation)
 #define READS     2 // X, dY
 #define VALUES    2
 #define PLACED    1
@@ -24,8 +24,8 @@
 #include "axis/norm_scaling_parameters.h"
 #include "axis/totals.clh"
 
-// A row's number for each lane. Lines that are not widened are of one row.
-INLINE ACCS told_of(global const ACC *numbers, const walk *w, PLACES place)
+// A row's statistic for each lane. A line that is not widened has one row.
+INLINE ACCS statistic_at(global const ACC *numbers, const walk *w, PLACES place)
 {
     const long last = w->outer * w->mid - 1;
 #if VECTOR_WIDTH == 1
@@ -48,9 +48,9 @@ INLINE void element(ACCS to[VALUES], const ACCS x[READS], const walk *w, PLACES 
     global const ACC *const means = w->numbers + pitch, *const compensations = means + pitch;
     ACCS off = x[0];
     if (!RMS)
-        off = (off - told_of(means, w, place)) - told_of(compensations, w, place);
+        off = (off - statistic_at(means, w, place)) - statistic_at(compensations, w, place);
     to[0] = x[1];
-    to[1] = x[1] * (off * told_of(w->numbers, w, place));
+    to[1] = x[1] * (off * statistic_at(w->numbers, w, place));
 }
 
 kernel GROUP void norm_scaling_parts(NORM_SCALING_PARTS_PARAMETERS(DECLARE, COMMA))
@@ -74,7 +74,7 @@ kernel GROUP void norm_scaling_parts(NORM_SCALING_PARTS_PARAMETERS(DECLARE, COMM
     }
 }
 
-// Where dW or db is not wanted some buffer stands in, which is not touched.
+// For a missing dW or db another buffer is passed, which is not accessed.
 kernel GROUP void norm_scaling_join(NORM_SCALING_JOIN_PARAMETERS(DECLARE, COMMA))
 {
     GET_WALK;
@@ -84,7 +84,7 @@ kernel GROUP void norm_scaling_join(NORM_SCALING_JOIN_PARAMETERS(DECLARE, COMMA)
     state s;
     const long outputs = w.high * w.low, first = join_outputs(&s, scratch + found, &w, shared);
     ACC of_w[VECTOR_WIDTH], of_b[VECTOR_WIDTH];
-    VSTORE(sum_with_compensation(s.products, s.products_lost), of_w);
+    VSTORE(sum_with_compensation(s.products, s.products_compensation), of_w);
     VSTORE(sum_with_compensation(s.sum, s.compensation), of_b);
     for (long i = first; i < min(outputs, first + VECTOR_WIDTH); i++) {
         if (wants_dw)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the kernels of norm_scaling.cl take.
+// Parameters of the kernels of norm_scaling.cl.
 #ifndef WEFT_NORM_SCALING_PARAMETERS_H
 #define WEFT_NORM_SCALING_PARAMETERS_H
 

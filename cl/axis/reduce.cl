@@ -2,12 +2,13 @@
 // Y = op over mid of X, for X seen as (high, mid, low).
 //
 //   reduce_lines    each group: some highs, a strip of the lines, a part of mid; writes Y, or with
-//                   several parts what it found about each
-//   reduce_combine  each group of items: VECTOR_WIDTH elements of Y, their parts joined, always in the same order
+//                   several parts the state of each
+//   reduce_combine  each ITEMS_Y items: VECTOR_WIDTH elements of Y; combines their parts, always in
+//                   the same order
 //
-// What parts found stands number by number, each [parts x outputs], outputs in steps of 16.
+// States of parts are stored number by number, each [parts x outputs], outputs in steps of 16.
 //
-// The host promises: offsets within buffers; lines at least VECTOR_WIDTH wide; widen 1 unless
+// The host guarantees: offsets within buffers; lines at least VECTOR_WIDTH wide; widen 1 unless
 // WIDENED; a strip of no moved vector alone.
 
 #define OP_SUM       0
@@ -33,7 +34,7 @@
 #define RESULT DTYPE_F32
 #endif
 
-// ---- what a lane remembers
+// ---- the state of a lane
 
 #define IS_SUM (OP == OP_SUM || OP == OP_MEAN || OP == OP_NORM1 || OP == OP_NORM2)
 #define IS_EXTREME                                                                                 \
@@ -42,9 +43,9 @@
 #define IS_SPREAD (OP == OP_VAR || OP == OP_STD)
 
 #if OP == OP_NORM2
-#define FIELDS(F) F(ACC, sum) F(ACC, compensation) F(ACC, scale)
-#define SQUARES   sum
-#define LOST      compensation
+#define FIELDS(F)    F(ACC, sum) F(ACC, compensation) F(ACC, scale)
+#define SQUARES      sum
+#define COMPENSATION compensation
 #elif IS_SUM
 #define FIELDS(F) F(ACC, sum) F(ACC, compensation)
 #elif OP == OP_PROD
@@ -55,15 +56,16 @@
 #define FIELDS(F) F(ACC, best) F(long, place)
 #elif IS_SPREAD
 #define FIELDS(F)                                                                                  \
-    F(ACC, n) F(ACC, mean) F(ACC, compensation) F(ACC, squares) F(ACC, lost) F(ACC, scale)
-#define SQUARES squares
-#define LOST    lost
+    F(ACC, n)                                                                                      \
+    F(ACC, mean) F(ACC, compensation) F(ACC, squares) F(ACC, squares_compensation) F(ACC, scale)
+#define SQUARES      squares
+#define COMPENSATION squares_compensation
 #else
 #define FIELDS(F) F(ACC, top) F(ACC, sum) F(ACC, compensation)
 #endif
 #define READS   1
 #define SQUARED (OP == OP_NORM2 || IS_SPREAD)
-// Sums of so few rounds lose little; rows have theirs in registers.
+// Few rounds lose few digits; rows have their sums in registers.
 #define ROUNDS (IS_SUM && VECTOR_WIDTH > 1 && !ROWS ? 4 : 1)
 #include "axis/axis.clh"
 #include "axis/reduce_parameters.h"
@@ -81,7 +83,7 @@
 #define MOST LONG_MAX
 #endif
 
-// Maxima are found as minima of what order() turns round; an integer's complement cannot overflow.
+// Maxima are computed as minima of negated numbers; an integer's complement cannot overflow.
 INLINE ACCS order(ACCS x)
 {
 #if OP == OP_MAX || OP == OP_ARGMAX || OP == OP_ANY || OP == OP_NORM_INF
@@ -214,7 +216,7 @@ INLINE void clear(state *s)
     s->place = (PLACES)LONG_MAX;
 }
 
-// Of equals the one that stands first; all NaN are equal.
+// Of equal elements the first one; all NaN are equal.
 INLINE void join(state *a, const state *b)
 {
 #if IN_REALS
@@ -282,10 +284,10 @@ INLINE void join_across(state *s)
 
 INLINE ACCS result_of(const state *s, long n, long correction)
 {
-    // Infinite elements leave no more than a compensation that is no number.
-    const ACCS variance =
-        (s->compensation - s->compensation) +
-        sum_with_compensation(s->squares, s->lost) / (ACCS)(ACC)max(n - correction, 0L);
+    // Infinite elements are visible only as a compensation that is NaN.
+    const ACCS variance = (s->compensation - s->compensation) +
+                          sum_with_compensation(s->squares, s->squares_compensation) /
+                              (ACCS)(ACC)max(n - correction, 0L);
     return OP == OP_STD ? sqrt(variance) / s->scale : variance / s->scale / s->scale;
 }
 #endif
@@ -293,7 +295,7 @@ INLINE ACCS result_of(const state *s, long n, long correction)
 // ---- logsumexp
 
 #if OP == OP_LOGSUMEXP
-#define INFINITE_TOP 0 // infinity shall come out as such, not as infinity - infinity
+#define INFINITE_TOP 0 // infinity must give infinity, not infinity - infinity
 #include "axis/max_min.clh"
 
 INLINE ACCS result_of(const state *s, long n, long correction)
@@ -391,13 +393,13 @@ INLINE void write_line(output out, const walk *w, const view *y, columns c, long
     }
 }
 
-// Where lanes lie along mid, VECTOR_WIDTH highs are swept before their lanes are joined, all at
-// once: that costs little more than for one of them.
+// If lanes run along mid, VECTOR_WIDTH highs are swept before their lanes are combined, all at
+// once, which costs little more than for one of them.
 #define BY_ROWS (ROWS && !PARTED && VECTOR_WIDTH > 1 && VECTORS == 1 && ITEMS == 1 && ITEMS_Y == 1)
 
 #if BY_ROWS
-// So many bytes from p on.
-INLINE void ask_for(global const T *p, long bytes)
+// Prefetches the bytes from p on.
+INLINE void fetch_bytes(global const T *p, long bytes)
 {
 #if ADJACENT
     for (long i = 0; i < bytes; i += 64)
@@ -405,14 +407,14 @@ INLINE void ask_for(global const T *p, long bytes)
 #endif
 }
 
-// What each row holds, each in its lane. Memory is read in its order: all rows before what further
-// reduced axes lead to.
+// The result of each row, in its lane. Memory is read in order: all rows before the next step of
+// the outer axes.
 INLINE void sweep_rows(state *found, const walk *w, const view *x, global const T *X, long first,
                        long last)
 {
     state rows[VECTOR_WIDTH];
     const columns c = columns_of(w, 0, 0);
-    keeper k = keeper_at(0, w);
+    line_cache k = line_cache_at(0, w);
     PLACES steps[VECTORS];
     find_steps(steps, w, c);
     for (int i = 0; i < VECTOR_WIDTH; i++)
@@ -422,9 +424,9 @@ INLINE void sweep_rows(state *found, const walk *w, const view *x, global const 
     int taken = 0; // of each row
     for (long outer = 0; outer < w->outer; outer++) {
         const long offset = next;
-        if (outer + 1 < w->outer) { // its first row is not where these end
+        if (outer + 1 < w->outer) { // its first row does not follow these
             next = outer_offset(w, x, outer + 1);
-            ask_for(X + begin + next, min(w->mid * (long)sizeof(BITS), (long)ROW_AHEAD));
+            fetch_bytes(X + begin + next, min(w->mid * (long)sizeof(BITS), (long)ROW_AHEAD));
         }
         int after = taken;
         for (long high = first; high < last; high++) {
@@ -465,16 +467,16 @@ INLINE void put_vector(state *s, ACCS x, PLACES places, int n)
     copy_lanes(s, n, &one);
 }
 
-// The same for rows of one vector, n lanes of it, each `step` behind the one before. What all such
-// rows have in common, as carries of 0, the compiler sees through. The row `ahead` elements on is
-// asked for.
+// The same for rows of one vector, n lanes of it, each `step` behind the one before. The compiler
+// removes what such rows have in common, as compensations of 0. The row `ahead` elements on is
+// prefetched.
 INLINE void sweep_vectors(state *found, lines row[READS], long step, int n, long ahead)
 {
     state rows[VECTOR_WIDTH];
     const PLACES places = JOIN(convert_, PLACES)(LANE_NUMBERS);
 #pragma unroll
     for (int i = 0; i < VECTOR_WIDTH; i++) {
-        ask_for(row[0].at + ahead, VECTOR_WIDTH * sizeof(BITS));
+        fetch_bytes(row[0].at + ahead, VECTOR_WIDTH * sizeof(BITS));
         ACCS x[VALUES];
         swept(x, row, 0, 0, n, 0, places);
         put_vector(&rows[row_slot(i)], x[0], places, n);
@@ -492,7 +494,7 @@ INLINE void sweep_few_vectors(state *found, lines row[READS], long step, int las
     state rows[VECTOR_WIDTH];
     const PLACES places = JOIN(convert_, PLACES)(LANE_NUMBERS);
     for (int i = 0; i < VECTOR_WIDTH; i++) {
-        ask_for(row[0].at + ahead, (last + 1) * VECTOR_WIDTH * sizeof(BITS));
+        fetch_bytes(row[0].at + ahead, (last + 1) * VECTOR_WIDTH * sizeof(BITS));
         state s, all;
         ACCS x[VALUES];
         swept(x, row, 0, 0, VECTOR_WIDTH, 0, places);
@@ -516,13 +518,13 @@ INLINE void sweep_few_vectors(state *found, lines row[READS], long step, int las
     copy_state(found, &rows[0]);
 }
 
-// Rows that follow each other at equal steps, and have few vectors.
+// Rows at equal distances, of few vectors.
 INLINE bool has_short_rows(const walk *w)
 {
     return w->outer == 1 && w->lines > 0 && w->lines < UNROLL && w->n_high <= 1;
 }
 
-// Short rows are asked for farther ahead than long ones: so many bytes, or the next one.
+// Short rows are prefetched farther ahead than long ones: this many bytes, or the next one.
 #define SHORT_ROW_AHEAD 8192
 
 // VECTOR_WIDTH of them.
@@ -559,7 +561,7 @@ INLINE void reduce_rows(const walk *w, const view *x, const view *y, global cons
     const VECTOR(FOUND) results = result_of(&found, out.n, out.correction);
     FOUND lanes[VECTOR_WIDTH];
     JOIN(vstore, VECTOR_WIDTH)(results, 0, lanes);
-    if (w->n_high <= 1) { // short rows mind what it costs to find a place
+    if (w->n_high <= 1) { // for short rows high_offset() is expensive
         global Y_TYPE *at = Y + high_offset(w, y, first);
         const long step = w->n_high == 0 ? 0 : y->high[0];
 #if RESULT != DTYPE_F16 && RESULT != DTYPE_BF16
@@ -585,8 +587,8 @@ kernel GROUP void reduce_lines(REDUCE_LINES_PARAMETERS(DECLARE, COMMA))
     GET_VIEW(y);
     const output out = {Y, scratch, get_group_id(2), w.outer * w.mid, correction};
 #if BY_ROWS
-    for (long turn = get_group_id(1); turn * w.run < w.high; turn += get_num_groups(1)) {
-        const long start = turn * w.run;
+    for (long chunk = get_group_id(1); chunk * w.run < w.high; chunk += get_num_groups(1)) {
+        const long start = chunk * w.run;
         const long stop = min(w.high, start + w.run);
         for (long high = start; high < stop; high += VECTOR_WIDTH)
             reduce_rows(&w, &x, &y, X, Y, high, min(stop, high + VECTOR_WIDTH), out);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the kernels of reduce.cl take.
+// Parameters of the kernels of reduce.cl.
 #ifndef WEFT_REDUCE_PARAMETERS_H
 #define WEFT_REDUCE_PARAMETERS_H
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Y = softmax(scale X), or its logarithm, along mid of X seen as (high, mid, low).
 //
-//   softmax_lines   one sweep finds largest elements and sums, then Y is written
-//   softmax_parts   where mid is cut into parts: what each of them finds
-//   softmax_apply   and each of them written with what all have found
+//   softmax_lines   one sweep computes running maxima and sums, then Y is written
+//   softmax_parts   if mid is divided into parts: the state of each part
+//   softmax_apply   writes each part with the combined state of all
 //
-// The host promises what reduce.cl says; X and Y are the same memory or share none.
+// The host guarantees what reduce.cl requires; X and Y are the same memory or share none.
 
 #ifndef LOG // 1: log-softmax
 #define LOG 0
@@ -47,7 +47,7 @@ INLINE ACCS rewritten(const finals *f, const ACCS x[READS], const ACCS extra[EXT
     return exp_below(x[0] - f->top) * f->factor;
 }
 
-#if KEPT
+#if CACHED
 INLINE void make_relative(finals *f, ACCS to)
 {
     if (any_lane(to != f->top))
@@ -55,9 +55,9 @@ INLINE void make_relative(finals *f, ACCS to)
     f->top = to;
 }
 
-INLINE ACCS kept_rewritten(const finals *f, ACCS kept)
+INLINE ACCS cached_rewritten(const finals *f, ACCS cached)
 {
-    return kept * f->factor;
+    return cached * f->factor;
 }
 #endif
 
@@ -72,23 +72,23 @@ INLINE operands operands_of(const view *x, global const T *X, const view *y, glo
     return o;
 }
 
-#if KEPT
-#define KEEPER  , local ACCS *kept
-#define KEEPING kept
+#if CACHED
+#define CACHE_PARAMETER , local ACCS *cache
+#define CACHE_ARGUMENT  cache
 #else
-#define KEEPER
-#define KEEPING 0
+#define CACHE_PARAMETER
+#define CACHE_ARGUMENT 0
 #endif
 
 #if !PARTED
-kernel GROUP void softmax_lines(SOFTMAX_PARAMETERS(DECLARE, COMMA) KEEPER)
+kernel GROUP void softmax_lines(SOFTMAX_PARAMETERS(DECLARE, COMMA) CACHE_PARAMETER)
 {
     GET_WALK;
     GET_VIEW(x);
     GET_VIEW(y);
     local state shared[GROUP_ITEMS];
     const operands o = operands_of(&x, X, &y, Y, scale);
-    sweep_and_rewrite(&w, &o, masked, shared, KEEPING);
+    sweep_and_rewrite(&w, &o, masked, shared, CACHE_ARGUMENT);
 }
 #else
 kernel GROUP void softmax_parts(SOFTMAX_PARAMETERS(DECLARE, COMMA), global char *scratch)

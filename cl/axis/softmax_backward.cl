@@ -2,11 +2,11 @@
 // dX = scale Y (dY - sum of Y dY), the gradient of softmax along mid, seen as (high, mid, low); or
 // of its logarithm, dX = scale (dY - exp(Y) sum of dY).
 //
-//   softmax_backward_lines  one sweep finds the sum, then dX is written
-//   softmax_backward_parts  where mid is cut into parts: what each of them finds
-//   softmax_backward_apply  and each of them written with what all have found
+//   softmax_backward_lines  one sweep computes the sum, then dX is written
+//   softmax_backward_parts  if mid is divided into parts: the state of each part
+//   softmax_backward_apply  writes each part with the combined state of all
 //
-// The host promises what reduce.cl says; dX is the same memory as Y or dY, or shares none.
+// The host guarantees what reduce.cl requires; dX is the same memory as Y or dY, or shares none.
 
 #ifndef LOG // 1: of log-softmax
 #define LOG 0

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each kernel of softmax_backward.cl takes; in parts also what parts found.
+// Parameters of each kernel of softmax_backward.cl; with parts scratch memory follows.
 #ifndef WEFT_SOFTMAX_BACKWARD_PARAMETERS_H
 #define WEFT_SOFTMAX_BACKWARD_PARAMETERS_H
 

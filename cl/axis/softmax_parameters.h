@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each kernel of softmax.cl takes; in parts also what parts found, else the elements that a
-// tiling keeps.
+// Parameters of each kernel of softmax.cl; with parts scratch memory follows, else local memory for
+// cached elements, if any.
 #ifndef WEFT_SOFTMAX_PARAMETERS_H
 #define WEFT_SOFTMAX_PARAMETERS_H
 

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // A sparse matrix by rows (CSR) as a dense one, and back.
 //
-// A group goes through `rows` rows, one after the other; its items have columns side by side.
+// A group converts `rows` rows, one after the other; its items have columns side by side.
 //
 //   csr_to_dense        D = A, `columns` columns of a row for each group: zeros, then the entries,
-//                       but where several share a place their sums
-//   dense_to_csr_count  elements of each row that are kept
-//   (running sums of that: the offsets)
-//   dense_to_csr_fill   these elements, each row from where its offset says
+//                       but their sums where several share a place
+//   dense_to_csr_count  counts the elements of each row that are kept
+//   (running sums of the counts: the offsets)
+//   dense_to_csr_fill   writes these elements, each row from its offset on
 //
-// Elements are moved as they stand in memory. They are computed with only where several entries
-// share a place; and magnitudes are compared as whole numbers, which have the same order.
+// Elements are moved bit by bit. There is arithmetic only where several entries share a place;
+// magnitudes are compared as integers, which have the same order.
 #include "base/types.clh"
 
 #include "base/parameters.clh"
@@ -19,7 +19,7 @@
 #include "operand/rows.clh"
 #include "operand/stretches.clh"
 
-#ifndef MOVED // a whole number as large as an element
+#ifndef MOVED // an integer as large as an element
 #define MOVED uint
 #endif
 #ifndef RUN // adjacent columns that an item fills from at a time
@@ -28,7 +28,7 @@
 
 // ---- to dense
 
-#ifndef SUMS // columns whose sums stand in local memory, where an element of D cannot hold them
+#ifndef SUMS // columns whose sums are in local memory, where an element of D cannot hold them
 #define SUMS 1024
 #endif
 
@@ -43,7 +43,7 @@
 #define ALL_SEE (void)0
 #endif
 
-// Of `width` columns from `from` on a bit each: where there are entries, and where several.
+// `width` columns from `from` on, with two bits each: has entries, and has several.
 typedef struct {
     long from;
     int width;
@@ -79,8 +79,8 @@ INLINE void clear_row(const stretch *s, const dense_row *r, int item)
         r->D[c * r->step] = 0;
 }
 
-// Entries that have a place for themselves, or, with one item, the first of several too. What
-// atomics leave does not depend on their order. All items pass.
+// Moves entries that share no place, or, with one item, the first of several too. The result of the
+// atomics does not depend on their order. All items pass.
 INLINE void move_entries(const stretch *s, const dense_row *r, int item)
 {
     for (int i = item; i < r->n; i += ITEMS) {
@@ -173,7 +173,7 @@ kernel GROUP void csr_to_dense(TO_DENSE_PARAMETERS(DECLARE, COMMA))
 
 #define MAGNITUDE ((MOVED) ~(MOVED)0 >> 1) // all bits but the sign
 
-// Its magnitude passes the threshold's, or it is NaN, whose bits are above those of infinity.
+// Its magnitude is above the threshold's, or it is NaN, whose bits are above those of infinity.
 INLINE bool is_kept(MOVED x, MOVED threshold)
 {
     return (x & MAGNITUDE) > threshold;
@@ -195,8 +195,8 @@ kernel GROUP void dense_to_csr_count(FROM_DENSE_PARAMETERS(DECLARE, COMMA),
     }
 }
 
-// The kept ones of n columns from c on, to `place` and behind; never from `stop` on. What is not
-// kept is written, too, and then written over: that is cheaper than to ask.
+// Writes the kept elements of n columns from c on, from `place` on and before `stop`. Others are
+// written, too, and then overwritten, because that is cheaper than a branch.
 INLINE void fill_run(global const MOVED *of_row, long c, int n, long step, MOVED threshold,
                      global INDEX *indices, global MOVED *values, long place, long stop)
 {

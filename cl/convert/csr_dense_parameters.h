@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the kernels between sparse and dense matrices take. A group goes through `rows` rows.
+// Parameters of the kernels between sparse and dense matrices. A group converts `rows` rows.
 #ifndef WEFT_CSR_DENSE_PARAMETERS_H
 #define WEFT_CSR_DENSE_PARAMETERS_H
 
@@ -24,7 +24,7 @@
     AND P(LOCAL(uint), repeated)                                                                   \
     AND P(LOCAL(ACC), sums)
 
-// The threshold is a magnitude as an element has it.
+// The threshold is a magnitude, in the bits of an element.
 #define FROM_DENSE_PARAMETERS(P, AND)                                                              \
     P(LONG, n_rows)                                                                                \
     AND P(LONG, n_cols)                                                                            \
@@ -35,7 +35,7 @@
     AND P(LONG, d_row)                                                                             \
     AND P(LONG, d_column)
 
-// Behind these, of each step: lengths of rows are written, and offsets read.
+// After these: the first step writes lengths of rows, the second reads offsets.
 #define COUNT_PARAMETERS(P, AND) P(SOLE_OUT(OFFSET), offsets) AND P(LONG, offsets_start)
 
 #define FILL_PARAMETERS(P, AND)                                                                    \

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// T = A^T, both by rows (CSR): A's entries sorted by column, those of a column in the order in
-// which they stand. (Columns, rows) are sorted by `bits` bits of the column at a time, lowest first
-// (LSD radix sort); each pass keeps the order of what it does not tell apart.
+// T = A^T, both by rows (CSR): A's entries sorted by column, those of a column in A's order.
+// (Columns, rows) are sorted by `bits` bits of the column at a time, lowest first (LSD radix sort);
+// each pass is stable.
 //
-// Item i of all goes through entries i * run .. (i + 1) * run - 1 of a pass, one after the other. A
-// digit's places are distributed out group by group and, within a group, item by item.
+// Item i of all has entries i * run .. (i + 1) * run - 1 of a pass, one after the other. A digit's
+// places are distributed group by group and, within a group, item by item.
 //
-//   csr_transpose_count    how often each digit occurs in each group: [digit][group]
-//   (running sums of that: where the places of a group begin)
-//   csr_transpose_scatter  each entry to its place: in scratch memory, or after the last pass in T
-//   csr_transpose_offsets  where each row of T begins
+//   csr_transpose_count    counts each digit in each group: [digit][group]
+//   (running sums of the counts: the first places of a group)
+//   csr_transpose_scatter  writes each entry to its place, in scratch memory or, last, in T
+//   csr_transpose_offsets  finds the offsets of T
 //
-// Whatever columns A names, every place is taken by one entry and nothing is written beyond nnz.
+// Whatever columns A has, every place gets one entry and nothing is written beyond nnz.
 #include "base/types.clh"
 
 #include "base/parameters.clh"
@@ -29,8 +29,8 @@
 #define MOVED uint
 #endif
 
-// Counters of a digit, one for each item, and a gap that keeps those of one item in different banks
-// of local memory.
+// Counters of a digit, one for each item, and padding, so that those of one item are in different
+// banks of local memory.
 #define PITCH (ITEMS > 1 ? ITEMS + 1 : 1)
 
 INLINE int column_at(long e, int is_first, global const INDEX *indices, global const int *columns)
@@ -132,7 +132,7 @@ kernel GROUP void csr_transpose_scatter(COLUMNS_PARAMETERS(DECLARE, COMMA),
     }
 }
 
-// Item by item side by side, so that they write side by side.
+// Items have adjacent columns, so that they write adjacent offsets.
 kernel GROUP void csr_transpose_offsets(OFFSETS_PARAMETERS(DECLARE, COMMA))
 {
     const int item = get_local_id(0);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the kernels of a transposition take.
+// Parameters of the kernels of a transposition.
 #ifndef WEFT_CSR_TRANSPOSE_PARAMETERS_H
 #define WEFT_CSR_TRANSPOSE_PARAMETERS_H
 
-// What a pass sorts by: columns as A has them, or as the pass before has left them.
+// Columns, by which a pass sorts: of A, or from the pass before.
 #define COLUMNS_PARAMETERS(P, AND)                                                                 \
     P(LONG, nnz)                                                                                   \
     AND P(LONG, run)                                                                               \
@@ -15,11 +15,11 @@
     AND P(OUT(int), whole)                                                                         \
     AND P(LONG, columns_in)
 
-// Behind these, of each kernel of a pass.
+// After these, of each kernel of a pass.
 #define COUNT_PARAMETERS(P, AND) P(OUT(OFFSET), table) AND P(LOCAL(OFFSET), counters)
 
-// `whole` holds columns and rows, `wide` where entries come from; each as a pass reads (in) and
-// writes (out) them.
+// `whole` has columns and rows, `wide` the sources of entries; a pass reads those at _in and writes
+// those at _out.
 #define SCATTER_PARAMETERS(P, AND)                                                                 \
     P(IN(OFFSET), table)                                                                           \
     AND P(LOCAL(OFFSET), counters)                                                                 \

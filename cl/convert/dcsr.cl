@@ -4,8 +4,8 @@
 // A group has ITEMS x run adjacent rows, ITEMS at a time.
 //
 //   dcsr_flags    1 for each row that has entries
-//   (running sums of that: where each of them goes)
-//   dcsr_rows     its number and its offset
+//   (running sums of the flags: places of the stored rows)
+//   dcsr_rows     number and offset of each stored row
 //   dcsr_offsets  offsets of all rows again
 #include "base/types.clh"
 

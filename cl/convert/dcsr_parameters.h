@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the kernels between CSR and DCSR take: n rows, of which a group has `run` for each item.
+// Parameters of the kernels between CSR and DCSR: n rows, of which a group has `run` for each item.
 #ifndef WEFT_DCSR_PARAMETERS_H
 #define WEFT_DCSR_PARAMETERS_H
 
@@ -23,7 +23,7 @@
     AND P(SOLE_OUT(D_OFFSET), d_offsets)                                                           \
     AND P(LONG, d_offsets_start)
 
-// n: one more than there are rows.
+// n: the number of rows plus 1.
 #define OFFSETS_PARAMETERS(P, AND)                                                                 \
     P(LONG, n)                                                                                     \
     AND P(LONG, run)                                                                               \

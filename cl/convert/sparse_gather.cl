@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// out[..., i] = values[..., source[i]]: elements that are only moved, for each matrix of a batch.
+// out[..., i] = values[..., source[i]], bit by bit, for each matrix of a batch.
 // Group (x, y) has ITEMS x run adjacent ones of matrix y, ITEMS at a time.
 #include "base/types.clh"
 

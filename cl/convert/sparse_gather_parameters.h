@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the kernel that gathers values takes. A group has ITEMS x run adjacent ones.
+// Parameters of the kernel that gathers values. A group has ITEMS x run adjacent ones.
 #ifndef WEFT_SPARSE_GATHER_PARAMETERS_H
 #define WEFT_SPARSE_GATHER_PARAMETERS_H
 

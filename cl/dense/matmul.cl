@@ -3,12 +3,12 @@
 //
 //   matmul_blocks  sums of a block of C over all of k, or over a chunk of it to scratch memory
 //
-// A group goes through k in steps of DEPTH. It puts the step's part of B, as wide as its block,
-// into local memory, in panels as wide as its items have registers for; then A, strip by strip; and
-// multiplies strip by panel, each item ROWS x VECTORS x VECTOR_WIDTH numbers of C. Where a block is
+// A group goes through k in steps of DEPTH. It stages the step's part of B, as wide as its block,
+// in local memory, in panels as wide as its items have registers for; then A, strip by strip; and
+// multiplies strip by panel, each item ROWS x VECTORS x VECTOR_WIDTH elements of C. If a block is
 // one strip and one panel (GPUs), the sums stay in registers from step to step (matmul_tile.clh),
-// else (CPUs) they wait in local memory. Each number of C is summed up in the order of k, wherever
-// its block begins.
+// else (CPUs) they are in local memory. Each element of C is summed in the order of k, wherever its
+// block begins.
 //
 // Extents, blocks and strides are arguments: one program multiplies all shapes.
 #ifndef ROWS // of C that an item has in registers
@@ -35,25 +35,25 @@
 #define PANEL (ITEMS * VECTORS * VECTOR_WIDTH)
 
 #if !ONE_TILE
-// From row to row of a strip in local memory: rows that stood at a power of two would meet in one
-// set of a cache, or in one bank.
+// Row stride of a strip in local memory: rows at multiples of a power of two would share one set of
+// a cache, or one bank.
 #define PITCH (DEPTH + VECTOR_WIDTH)
 
 #define LINE_BYTES 64
 #define LINE       (LINE_BYTES / (int)sizeof(T)) // elements
 
-// ---- to local memory
+// ---- staging in local memory
 
-// A part of a factor: lines of n elements, and strides from one to the next, in a line and from
-// line to line. Memory goes on for `readable` lines.
+// A part of a factor: lines of n elements, and strides along a line and from line to line. From
+// `first` on, `readable` lines may be read.
 typedef struct {
     global const T *first;
     int n_lines, readable, n;
     long along, across;
 } part;
 
-// Where element j of a line goes: as many as `width` follow each other, and the next ones stand
-// `panel` further on.
+// Address of element j of a line: `width` elements are consecutive, and the next `width` are
+// `panel` elements further on.
 INLINE local ACC *place(local ACC *to, int width, long panel, int line, int j)
 {
     const int q = j / width;
@@ -61,8 +61,8 @@ INLINE local ACC *place(local ACC *to, int width, long panel, int line, int j)
 }
 
 #if ITEMS * ITEMS_Y > 1
-// All items copy, neighbours what is adjacent in memory. Up to lines x wide elements what is not
-// there is 0.
+// All items copy; neighbouring items copy adjacent elements. Missing elements of lines x wide are
+// set to 0.
 INLINE void stage(local ACC *to, int width, long panel, part from, int lines, int wide)
 {
     const bool is_transposed = from.along != 1 && from.across == 1;
@@ -78,8 +78,8 @@ INLINE void stage(local ACC *to, int width, long panel, part from, int lines, in
 #else
 #define LINES_AHEAD 8
 
-// Asks for a line that is copied some lines later: it may be in another page, where no prefetcher
-// goes.
+// Prefetches a line that is copied some lines later: it may be in another page, where hardware
+// prefetchers stop.
 INLINE void fetch_line(part from, int line)
 {
     if (from.along == 1 && line < from.n_lines)
@@ -105,7 +105,7 @@ INLINE void copy_line(local ACC *to, int width, long panel, part from, int line)
 }
 
 #if VECTOR_WIDTH > 1
-// VECTOR_WIDTH lines, of which as many are wanted, by VECTOR_WIDTH elements of each, where lines
+// VECTOR_WIDTH lines, or those up to from.n_lines, by VECTOR_WIDTH elements of each, where lines
 // are adjacent.
 INLINE void copy_transposed(local ACC *to, int width, long panel, part from, int line, int j)
 {
@@ -120,7 +120,7 @@ INLINE void copy_transposed(local ACC *to, int width, long panel, part from, int
 }
 #endif
 
-// Each line's last vector is filled up with zeros.
+// Each line's last vector is padded with zeros.
 INLINE void stage(local ACC *to, int width, long panel, part from, int lines, int wide)
 {
 #if VECTOR_WIDTH > 1
@@ -138,23 +138,23 @@ INLINE void stage(local ACC *to, int width, long panel, part from, int lines, in
 }
 #endif
 
-// ---- asked for ahead
+// ---- prefetching
 
-#define TURN 8 // of k
+#define FETCH_PERIOD 8 // steps along k between prefetches
 
-// Part of some lines, asked for bit by bit while an item multiplies: all at once they would wait
-// for each other, and what is multiplied for them. In bytes.
+// Lines that an item prefetches a few at a time while it multiplies: all requests at once would
+// wait for each other, and the multiplication for them. In bytes.
 typedef struct {
     size_t line;
-    long across, next; // to the next line, and to what the next panel asks for
-    int n, at, due;    // of a line; where it goes on; requests each turn
+    long across, next; // to the next line, and to the next panel's share
+    int n, at, due;    // of a line; position in it; requests per period
 } ahead;
 
-// From address `first` on n_lines lines of n bytes each, while k takes `depth` steps.
+// n_lines lines of n bytes each from address `first`, spread over `depth` steps along k.
 INLINE ahead ahead_of(size_t first, long across, int n_lines, int n, int depth)
 {
     const int requests = n_lines * ((n + LINE_BYTES - 1) / LINE_BYTES);
-    const int due = (requests * TURN + depth - 1) / depth;
+    const int due = (requests * FETCH_PERIOD + depth - 1) / depth;
     const ahead a = {first, across, n_lines * across, n, 0, due};
     return a;
 }
@@ -169,13 +169,13 @@ INLINE ahead ahead_of(size_t first, long across, int n_lines, int n, int depth)
 
 #define FETCH_TO_READ(p) FETCH_AHEAD(p, 2)
 
-// What comes after a strip, of A, and after a step, of B: for each panel a part. Of C, what is
-// written where strip and panel meet.
+// What to prefetch while a strip is multiplied by a panel: the panel's share of the next strip of A
+// and of the next step's B, and the part of C that is written.
 typedef struct {
     ahead a, b, c;
 } coming;
 
-INLINE void fetch_turn(coming *next)
+INLINE void fetch_next(coming *next)
 {
     FETCH_DUE(next->a, FETCH_TO_READ);
     FETCH_DUE(next->b, FETCH_TO_READ);
@@ -198,8 +198,8 @@ INLINE void fetch_turn(coming *next)
         }                                                                                          \
     }
 
-// The same in local memory, `pitch` from row to row. Each step is a sum of its own, added to those
-// before: no number sums up more products than a step has, or more steps than k has.
+// The same in local memory, `pitch` from row to row. Each step has its own sum, which is added to
+// those before: no sum has more terms than a step has products, or k has steps.
 #define TILE(name, rows, vectors)                                                                  \
     INLINE void add_##name(local ACC *sums, int pitch, local const ACC *a, local const ACC *b,     \
                            int depth, bool is_first, coming next)                                  \
@@ -207,10 +207,10 @@ INLINE void fetch_turn(coming *next)
         ACCS s[rows][vectors];                                                                     \
         _Pragma("unroll") for (int r = 0; r < rows; ++r)                                           \
             _Pragma("unroll") for (int v = 0; v < vectors; ++v) s[r][v] = (ACCS)0;                 \
-        for (int turn = 0; turn < depth; turn += TURN) {                                           \
-            fetch_turn(&next);                                                                     \
-            const int upto = min(turn + TURN, depth);                                              \
-            ADD_PRODUCTS(rows, vectors, turn, upto)                                                \
+        for (int begin = 0; begin < depth; begin += FETCH_PERIOD) {                                \
+            fetch_next(&next);                                                                     \
+            const int upto = min(begin + FETCH_PERIOD, depth);                                     \
+            ADD_PRODUCTS(rows, vectors, begin, upto)                                               \
         }                                                                                          \
         _Pragma("unroll") for (int r = 0; r < rows; ++r)                                           \
             _Pragma("unroll") for (int v = 0; v < vectors; ++v)                                    \
@@ -220,8 +220,8 @@ INLINE void fetch_turn(coming *next)
         }                                                                                          \
     }
 
-// Of an item's rows and vectors there may be fewer. Parts of tiles are few, as each takes a
-// compiler its time.
+// An item may have fewer rows and vectors. Few sizes of partial tiles are compiled, to save compile
+// time.
 #define TILES(name, rows)                                                                          \
     TILE(name##_all, rows, VECTORS)                                                                \
     TILE(name##_one, rows, 1)                                                                      \
@@ -278,7 +278,7 @@ typedef struct {
     int begin, end;
 } product;
 
-// product p, of the z-th of n_batches x n_chunks; nothing of it where there are not so many.
+// product p, of chunk z of n_batches x n_chunks; empty if z is past the last.
 #define FIND_PRODUCT(p, z)                                                                         \
     product p;                                                                                     \
     {                                                                                              \
@@ -294,7 +294,7 @@ typedef struct {
         p.b_column = B_column;                                                                     \
     }
 
-// Where a block is, and how much of it there is.
+// Position and size of a block.
 typedef struct {
     int row, column, n_rows, n_columns;
 } block;
@@ -331,9 +331,8 @@ INLINE part part_of_B(const product *p, block at, int from)
     return b;
 }
 
-// While a strip meets its panels one after the other: the next strip, or the first one of what
-// comes then, and the strip's share of the B that comes after this step; in the last step the
-// strip's rows of C. For the first panel.
+// What to prefetch for the first panel of a strip: the next strip, or the first strip of the next
+// step or product; the strip's share of the next step's B; in the last step the strip's rows of C.
 INLINE coming coming_at(const product *now, const product *then, const ending *e, block at,
                         int strip, int from)
 {
@@ -345,8 +344,8 @@ INLINE coming coming_at(const product *now, const product *then, const ending *e
     const part b = part_of_B(next, at, next_from);
     const int n_panels = (at.n_columns + PANEL - 1) / PANEL;
     const int n_strips = (at.n_rows + STRIP - 1) / STRIP;
-    // Not in the branch that wants it: LLVM 18 would not be done with that at once, over which PoCL
-    // 6.0 ends the process.
+    // Not in the branch that uses them: there LLVM 18 would need a second pass, at which PoCL 6.0
+    // ends the process.
     const int a_share = (a.n_lines + n_panels - 1) / n_panels;
     const int share = (b.n_lines + n_strips - 1) / n_strips, first = strip / STRIP * share;
     const int size = sizeof(T), c_size = sizeof(TYPE_OF(OUT));
@@ -362,7 +361,7 @@ INLINE coming coming_at(const product *now, const product *then, const ending *e
     return c;
 }
 
-// Vectors of the item's in a panel, where columns end within it.
+// Vectors of the item in a panel of which n_columns columns exist.
 INLINE int vectors_in(int n_columns)
 {
     const int behind = n_columns - (int)get_local_id(0) * VECTOR_WIDTH;
@@ -370,8 +369,7 @@ INLINE int vectors_in(int n_columns)
                        : min(VECTORS, (behind + ITEMS * VECTOR_WIDTH - 1) / (ITEMS * VECTOR_WIDTH));
 }
 
-// Where whole vectors follow each other in C, and nothing is added, compilers know beta and C's
-// stride.
+// Passes beta and C's stride as constants if C's rows are contiguous and nothing is added.
 INLINE void finish_block(local const ACC *sums, int pitch, const ending *e, block at)
 {
     const bool is_plain = !e->is_chunk && e->beta == 0 && e->c_column == 1;
@@ -390,7 +388,7 @@ INLINE void finish_block(local const ACC *sums, int pitch, const ending *e, bloc
 }
 #endif
 
-// Groups are counted along columns, rows and products, chunks of one product side by side.
+// Groups are counted along columns, rows and products; chunks of one product are consecutive.
 kernel GROUP void matmul_blocks(FACTOR(A), FACTOR(B), BATCH, ENDING,
                                 BLOCKS_PARAMETERS(DECLARE, COMMA))
 {
@@ -409,7 +407,7 @@ kernel GROUP void matmul_blocks(FACTOR(A), FACTOR(B), BATCH, ENDING,
     sum_tile(sums, &now, at, strip, panels);
     finish_tile(sums, &e, at, x, y);
 #else
-    local ACC *waiting = (local ACC *)sums_of_block;
+    local ACC *block_sums = (local ACC *)sums_of_block;
     for (long z = get_group_id(2); z < n_batches * n_chunks; z += get_num_groups(2)) {
         FIND_ENDING(z, m, n)
         FIND_PRODUCT(now, z)
@@ -427,7 +425,7 @@ kernel GROUP void matmul_blocks(FACTOR(A), FACTOR(B), BATCH, ENDING,
                     TOGETHER;
                     coming next = coming_at(&now, &then, &e, at, s, from);
                     for (int c = 0; c < at.n_columns; c += PANEL) {
-                        add_tile(waiting + (s + y) * block_columns + c + x, block_columns,
+                        add_tile(block_sums + (s + y) * block_columns + c + x, block_columns,
                                  strip + y * PITCH, panels + c * DEPTH + x, depth,
                                  at.n_rows - s - y, vectors_in(at.n_columns - c), from == now.begin,
                                  next);
@@ -438,7 +436,7 @@ kernel GROUP void matmul_blocks(FACTOR(A), FACTOR(B), BATCH, ENDING,
                     TOGETHER;
                 }
             }
-            finish_block(waiting, block_columns, &e, at);
+            finish_block(block_sums, block_columns, &e, at);
             TOGETHER;
         }
     }

@@ -4,14 +4,14 @@
 //
 //   matmul_dots  a block of C over all of k, or over a chunk of it to scratch memory
 //
-// A group has all rows of A and goes through k step by step: the step's part of A goes into
-// local memory, then each item of its ITEMS_Y takes VECTORS columns of B at a time, ITEMS items
-// share a column along k, and VECTOR_WIDTH lanes of each. Sums of a step are joined, halves by
-// halves, and added to those of the steps before.
+// A group has all rows of A and goes through k step by step. It stages the step's part of A in
+// local memory. ITEMS items share a column of B along k, VECTOR_WIDTH lanes each, and take VECTORS
+// columns at a time; ITEMS_Y such groups of items have different columns. Sums of a step are
+// combined in a tree and added to those of the steps before.
 #ifndef VECTORS // columns of B at a time
 #define VECTORS 2
 #endif
-#ifndef ROWS // of A at a time, or else one
+#ifndef ROWS // of A at a time; the rest one by one
 #define ROWS 2
 #endif
 
@@ -21,7 +21,7 @@
 
 #define PRODUCTS (ROWS * VECTORS)
 
-// A step's part of A in local memory, and of B where it is.
+// A step's part of A, in local memory, and of B, in global memory.
 typedef struct {
     local const ACC *a;
     global const T *b; // neighbours along k are adjacent
@@ -40,10 +40,10 @@ INLINE ACC sum_of_lanes(ACCS x)
     return lanes[0];
 }
 
-#define ELEMENTS_AHEAD (2048 / (int)sizeof(T)) // that B is asked for before it is read
+#define ELEMENTS_AHEAD (2048 / (int)sizeof(T)) // prefetch distance in B
 
-// How far from b stands what is read ELEMENTS_AHEAD later than element l: past the step's end, as
-// far into the columns that come next, at most at their last element.
+// Offset from b of the element ELEMENTS_AHEAD after element l: past the step's end, as far into the
+// columns that come next, at most at their last element.
 INLINE long place_ahead(stretch here, int l, int columns)
 {
     const int at = l + ELEMENTS_AHEAD, past = at - here.depth;
@@ -73,9 +73,9 @@ INLINE long place_ahead(stretch here, int l, int columns)
 #define WHOLE(p) load_vector(p)
 #define REST(p)  load_some(p, 1, here.depth - l)
 
-// s = the item's share of `rows` rows of A, from `row` on, times `columns` columns of B.
-#define SHARES(name, rows, columns)                                                                \
-    INLINE void shares_##name(ACC s[PRODUCTS], stretch here, int row, int column)                  \
+// s = the item's partial sums of `rows` rows of A, from `row` on, times `columns` columns of B.
+#define PARTIALS(name, rows, columns)                                                              \
+    INLINE void partials_##name(ACC s[PRODUCTS], stretch here, int row, int column)                \
     {                                                                                              \
         local const ACC *a = here.a + row * here.pitch;                                            \
         global const T *b = here.b + column * here.b_column;                                       \
@@ -92,36 +92,37 @@ INLINE long place_ahead(stretch here, int l, int columns)
                 sum_of_lanes(sums[r][c]);                                                          \
     }
 
-// The first n of those that an item has registers for, which GPUs cannot index: as EACH_LANE().
+// The first n of an item's registers, which GPUs cannot index: as EACH_LANE().
 #if ITEMS * ITEMS_Y > 1
 #define EACH_OF(i, n, most) _Pragma("unroll") for (int i = 0; i < most; ++i) if (i < (n))
 #else
 #define EACH_OF(i, n, most) for (int i = 0; i < most && i < (n); ++i)
 #endif
 
-// Of VECTORS columns there may be fewer: then one after the other.
-#define SHARES_OF(name, rows)                                                                      \
-    SHARES(name##_all, rows, VECTORS)                                                              \
-    SHARES(name##_one, rows, 1)                                                                    \
-    INLINE void shares_##name(ACC s[PRODUCTS], stretch here, int row, int column, int n)           \
+// Fewer than VECTORS columns are computed one after the other.
+#define PARTIALS_OF(name, rows)                                                                    \
+    PARTIALS(name##_all, rows, VECTORS)                                                            \
+    PARTIALS(name##_one, rows, 1)                                                                  \
+    INLINE void partials_##name(ACC s[PRODUCTS], stretch here, int row, int column, int n)         \
     {                                                                                              \
         if (n >= VECTORS) {                                                                        \
-            shares_##name##_all(s, here, row, column);                                             \
+            partials_##name##_all(s, here, row, column);                                           \
             return;                                                                                \
         }                                                                                          \
         EACH_OF(c, n, VECTORS)                                                                     \
         {                                                                                          \
-            shares_##name##_one(s + c, here, row, column + c);                                     \
+            partials_##name##_one(s + c, here, row, column + c);                                   \
         }                                                                                          \
     }
 
-SHARES_OF(single, 1)
+PARTIALS_OF(single, 1)
 #if ROWS > 1
-SHARES_OF(several, ROWS)
+PARTIALS_OF(several, ROWS)
 #endif
 
-// The products' shares of all items that share them, in each. Every item of the group must call it.
-INLINE void join_shares(ACC s[PRODUCTS], local ACC *exchange)
+// Adds up the partial sums of the ITEMS items; each gets the sums. Every item of the group must
+// call it.
+INLINE void combine_partials(ACC s[PRODUCTS], local ACC *exchange)
 {
 #if ITEMS > 1
     const int x = get_local_id(0);
@@ -142,7 +143,7 @@ INLINE void join_shares(ACC s[PRODUCTS], local ACC *exchange)
 }
 
 // sums += dot products of n_rows rows, ROWS or one, with the item's columns, `n` of them or none;
-// sums wait `pitch` from row to row.
+// `pitch` is the row stride of sums.
 INLINE void add_dots(local ACC *sums, int pitch, stretch here, int row, int n_rows, int column,
                      int n, local ACC *exchange)
 {
@@ -151,11 +152,11 @@ INLINE void add_dots(local ACC *sums, int pitch, stretch here, int row, int n_ro
         s[p] = 0;
 #if ROWS > 1
     if (n_rows > 1)
-        shares_several(s, here, row, column, n);
+        partials_several(s, here, row, column, n);
     else
 #endif
-        shares_single(s, here, row, column, n);
-    join_shares(s, exchange);
+        partials_single(s, here, row, column, n);
+    combine_partials(s, exchange);
     if (get_local_id(0) > 0)
         return;
     EACH_OF(r, n_rows, ROWS)
@@ -167,7 +168,7 @@ INLINE void add_dots(local ACC *sums, int pitch, stretch here, int row, int n_ro
     }
 }
 
-// A step's part of A: m rows, ended by zeros for the last vector.
+// Stages a step's part of A: m rows, padded with zeros to whole vectors.
 INLINE void stage_rows(local ACC *to, int pitch, global const T *A, long row, long column, int m,
                        int depth)
 {
@@ -177,11 +178,11 @@ INLINE void stage_rows(local ACC *to, int pitch, global const T *A, long row, lo
             LOCAL(to + r * pitch + l) = load_some(A + r * row + l * column, column, depth - l);
 }
 
-// Groups are counted along columns and products, chunks of one product side by side.
+// Groups are counted along columns and products; chunks of one product are consecutive.
 kernel GROUP void matmul_dots(FACTOR(A), FACTOR(B), BATCH, ENDING, DOTS_PARAMETERS(DECLARE, COMMA))
 {
-    local ACC *rows = (local ACC *)rows_of_A, *waiting = (local ACC *)sums;
-    local ACC *exchange = (local ACC *)shares;
+    local ACC *rows = (local ACC *)rows_of_A, *block_sums = (local ACC *)sums;
+    local ACC *exchange = (local ACC *)partials;
     const int item = get_local_id(1) * ITEMS + get_local_id(0);
     const int first = get_group_id(0) * block_columns;
     const int n_columns = min(block_columns, n - first);
@@ -196,7 +197,7 @@ kernel GROUP void matmul_dots(FACTOR(A), FACTOR(B), BATCH, ENDING, DOTS_PARAMETE
         global const T *right =
             B + B_start + batch_offset(batch, loops, B_batch) + first * B_column;
         for (int i = item; i < m * block_columns; i += ITEMS * ITEMS_Y)
-            waiting[i] = 0;
+            block_sums[i] = 0;
         for (int from = e.begin; from < end; from += depth) {
             here.depth = min(depth, end - from);
             here.b = right + from * B_row;
@@ -206,7 +207,7 @@ kernel GROUP void matmul_dots(FACTOR(A), FACTOR(B), BATCH, ENDING, DOTS_PARAMETE
                 const int column = strip + get_local_id(1) * VECTORS;
                 for (int row = 0; row < m;) {
                     const int n_rows = m - row >= ROWS ? ROWS : 1;
-                    add_dots(waiting + row * block_columns + column, block_columns, here, row,
+                    add_dots(block_sums + row * block_columns + column, block_columns, here, row,
                              n_rows, column, n_columns - column, exchange);
                     row += n_rows;
                 }
@@ -215,7 +216,7 @@ kernel GROUP void matmul_dots(FACTOR(A), FACTOR(B), BATCH, ENDING, DOTS_PARAMETE
         }
         for (int row = 0; row < m; ++row)
             for (int c = item * VECTOR_WIDTH; c < n_columns; c += ITEMS * ITEMS_Y * VECTOR_WIDTH)
-                finish(LOCAL(waiting + row * block_columns + c), &e, row, first + c);
+                finish(LOCAL(block_sums + row * block_columns + c), &e, row, first + c);
         TOGETHER;
     }
 }

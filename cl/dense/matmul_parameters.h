@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the kernels of dense products take: two factors, the batch, the ending with the formula's
-// inputs and values, and how the work is cut.
+// Parameters of the kernels of dense products: two factors, the batch, the ending with the
+// formula's inputs and values, and the sizes of blocks.
 #ifndef WEFT_MATMUL_PARAMETERS_H
 #define WEFT_MATMUL_PARAMETERS_H
 
@@ -13,7 +13,7 @@
     P(LONG4, loops) AND P(LONG, first_batch)                                                       \
     AND P(LONG, n_batches)
 
-// `chunks` has room for sums of n_chunks chunks of each product, where there are several. C goes
+// `chunks` has room for sums of n_chunks chunks of each product, if there are several. C is written
 // past the caches if it `streams`.
 #define ENDING_PARAMETERS(P, AND)                                                                  \
     P(OUT(TYPE_OF(OUT)), C)                                                                        \
@@ -35,7 +35,7 @@
 
 #define VALUE_PARAMETERS(P, AND, k) P(NUMBER(ACC), value##k)
 
-// Behind the ending, of each kernel.
+// After the ending, of each kernel.
 #define COMBINE_PARAMETERS(P, AND) P(INT, m) AND P(INT, n)
 
 #define BLOCKS_PARAMETERS(P, AND)                                                                  \
@@ -56,7 +56,7 @@
     AND P(INT, depth)                                                                              \
     AND P(LOCAL(ACCS), rows_of_A)                                                                  \
     AND P(LOCAL(ACCS), sums)                                                                       \
-    AND P(LOCAL(ACCS), shares)
+    AND P(LOCAL(ACCS), partials)
 
 #define ROWS_PARAMETERS(P, AND)                                                                    \
     P(INT, m) AND P(INT, n)                                                                        \

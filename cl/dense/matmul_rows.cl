@@ -5,9 +5,9 @@
 //   matmul_rows  rows of a block of C, over all of k or over a chunk of it to scratch memory
 //
 // An item has up to ROWS rows of C, and up to ROWS x VECTORS vectors in all. It goes through k in
-// steps of STEP, and in each through its columns: what it reads of B lies in long runs, and serves
-// all of its rows. On a GPU VECTORS is 1, and the sums are in registers; on a CPU they are in its
-// nearest cache.
+// steps of STEP, and in each through its columns: it reads B in long runs, and uses each for all of
+// its rows. On a GPU VECTORS is 1, and the sums are in registers; on a CPU they are in its nearest
+// cache.
 #ifndef VECTORS
 #define VECTORS 1
 #endif
@@ -19,8 +19,8 @@
 
 #include "dense/matmul.clh"
 
-#define STEP  4    // rows of B in one turn
-#define CHUNK 2048 // of k, whose products have a sum of their own
+#define STEP  4    // rows of B in one iteration
+#define CHUNK 2048 // of k, with sums of its own
 
 // What an item multiplies: its rows of A and its columns of B, whose neighbours are adjacent.
 typedef struct {
@@ -31,15 +31,15 @@ typedef struct {
     int last_row;  // of those that it has
 } terms;
 
-// Sums of an item that has one vector of each row are registers, which have to be known by number:
-// all rows of a step are summed then, those past the last as that one, and nobody asks for them.
+// With one vector per row, sums are registers, which must be indexed by constants: a step sums all
+// rows. Rows past the last repeat it, and their sums are not used.
 #if VECTORS == 1
 #define ROW_OF_A(r) min(r, t.last_row)
 #else
 #define ROW_OF_A(r) (r)
 #endif
 
-// Asks for what the next turn reads of B, beside what this one does.
+// Prefetches what the next iteration reads of B.
 #if VECTORS > 1
 #define FETCH_NEXT(i) FETCH_AHEAD((size_t)(from + (STEP + i) * t.b_row), 1);
 #else
@@ -131,7 +131,7 @@ SUM_ROWS(1)
         done += rows;                                                                              \
     }
 
-// Of ROWS rows, or as many as there are.
+// Of ROWS rows or fewer.
 INLINE void sum_rows(ACCS *sums, terms t, int row, int n_rows, int from, int upto)
 {
 #if VECTORS == 1
@@ -170,14 +170,14 @@ INLINE void sum_rows(ACCS *sums, terms t, int row, int n_rows, int from, int upt
 #endif
 }
 
-// Sums of all of k, and, where they are no registers, behind them those of a chunk.
-#define SUMS     (ROWS * VECTORS)
-#define STAGED_B (VECTORS == 1 ? SUMS : 2 * SUMS)
+// Sums over all of k, and, if they are not in registers, those of a chunk behind them.
+#define SUMS   (ROWS * VECTORS)
+#define N_SUMS (VECTORS == 1 ? SUMS : 2 * SUMS)
 
-// All of k, chunk by chunk: no number sums up more products than a chunk has, or more chunks than
-// there are. The first one is summed up in place. Where sums are registers, those of a chunk would
-// spill: plans cut k in chunks there.
-INLINE void sum_chunks(ACCS sums[STAGED_B], terms t, int row, int n_rows, int begin, int end)
+// All of k, chunk by chunk: no sum has more terms than a chunk has products, or k has chunks. The
+// first chunk is summed in place. If sums are registers, those of a chunk would spill: there plans
+// divide k into chunks.
+INLINE void sum_chunks(ACCS sums[N_SUMS], terms t, int row, int n_rows, int begin, int end)
 {
 #if VECTORS == 1
 #pragma unroll
@@ -200,10 +200,10 @@ INLINE void sum_chunks(ACCS sums[STAGED_B], terms t, int row, int n_rows, int be
 #endif
 }
 
-// Groups are counted along columns, rows and products, chunks of one product side by side.
+// Groups are counted along columns, rows and products; chunks of one product are consecutive.
 kernel GROUP void matmul_rows(FACTOR(A), FACTOR(B), BATCH, ENDING, ROWS_PARAMETERS(DECLARE, COMMA))
 {
-    ACCS sums[STAGED_B];
+    ACCS sums[N_SUMS];
     const int column = get_group_id(0) * block_columns + get_local_id(0) * VECTOR_WIDTH;
     terms t;
     t.a_row = A_row;

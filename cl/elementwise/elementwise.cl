@@ -2,16 +2,16 @@
 // Y = f(X, ...), element by element: several operands, each of a type and with strides of its own.
 //
 // The elements are a nest of loops, the fastest first: columns, rows, and outers. Each group takes
-// blocks of `columns` x `rows` at some outers. Lanes lie along columns, items of a group along
-// both.
+// blocks of `columns` x `rows` at some outers. Lanes are along columns, items of a group along both
+// directions.
 //
 //   elementwise   all of it
 //
-// Where an input has its neighbours along rows (a transpose), it is read along rows and transposed
-// round: on GPUs a block at a time, in local memory, by all items of a group; on CPUs VECTOR_WIDTH
-// x VECTOR_WIDTH elements at a time, in the vectors of an item.
+// If neighbours of an input along rows are adjacent (a transpose), it is read along rows and
+// transposed: on GPUs a block at a time, in local memory, by all items of a group; on CPUs
+// VECTOR_WIDTH x VECTOR_WIDTH elements at a time, in the vectors of an item.
 //
-// The host promises: strides and offsets within buffers and, unless WIDE, within an int; with TILED
+// The host ensures: strides and offsets within buffers and, unless WIDE, within an int; with TILED
 // and VECTOR_WIDTH 1 blocks of at most TILE x TILE; with pairs as many columns as rows, in blocks
 // too.
 #ifndef INPUTS // 0 to 8
@@ -23,7 +23,7 @@
 #ifndef VALUES // 0 to 16: numbers that are arguments
 #define VALUES 1
 #endif
-#ifndef RANK // loops that there is room for: 4 or 8
+#ifndef RANK // of the loops, at most: 4 or 8
 #define RANK 4
 #endif
 #ifndef WIDE // 1: indices are long
@@ -32,24 +32,24 @@
 #ifndef VECTORS // that an item fetches before it writes one
 #define VECTORS 1
 #endif
-#ifndef TILED // 1: what is ACROSS is transposed round
+#ifndef TILED // 1: ACROSS inputs are transposed
 #define TILED 0
 #endif
-#ifndef TILE // columns and rows of a block that is transposed round in local memory, at most
+#ifndef TILE // columns and rows of a block that is transposed in local memory, at most
 #define TILE 32
 #endif
 
 #include "base/group_shape.clh"
 
-#define TURNS_LOCAL   (TILED && VECTOR_WIDTH == 1)
-#define TURNS_VECTORS (TILED && VECTOR_WIDTH > 1)
-#define ASKS          (VECTOR_WIDTH > 1 && ITEMS == 1 && !TILED) // for what is read later: CPUs
+#define TRANSPOSES_IN_LOCAL   (TILED && VECTOR_WIDTH == 1)
+#define TRANSPOSES_IN_VECTORS (TILED && VECTOR_WIDTH > 1)
+#define PREFETCHES            (VECTOR_WIDTH > 1 && ITEMS == 1 && !TILED) // CPUs
 // CPUs: rows of one output are written past the caches from wherever its vectors are aligned.
 #define SHIFTS (VECTOR_WIDTH > 1 && ITEMS == 1 && OUTPUTS == 1 && OUT_WAY0 == ADJACENT)
 
-#define SHIFTED_VECTORS 8 // of a row: fewer, and parts of vectors cost more than they save
+#define SHIFTED_VECTORS 8 // of a row: with fewer, partial vectors cost more than they save
 
-// How neighbours along columns stand in memory.
+// Neighbours along columns in memory.
 #define SAME     0 // all in one place
 #define ADJACENT 1
 #define STRIDED  2
@@ -88,9 +88,9 @@
 #define EACH_INPUT(F)  JOIN(UP_TO_, INPUTS)(F)
 #define EACH_OUTPUT(F) JOIN(UP_TO_, OUTPUTS)(F)
 
-// ---- where operands stand
+// ---- addresses of operands
 
-#if TURNS_LOCAL
+#if TRANSPOSES_IN_LOCAL
 #define TRANSPOSED_SPOT(k) local const ACC *x##k##_transposed;
 #else
 #define TRANSPOSED_SPOT(k)
@@ -101,7 +101,7 @@
     AHEAD_SPOT(k)                                                                                  \
     ACC x##k##_same;                                                                               \
     TRANSPOSED_SPOT(k)
-#if ASKS
+#if PREFETCHES
 #define AHEAD_SPOT(k) INDEX x##k##_ahead;
 #else
 #define AHEAD_SPOT(k)
@@ -110,8 +110,8 @@
     global TYPE_OF(OUT##k) * y##k;                                                                 \
     INDEX y##k##_column, y##k##_row;
 
-// The first element of a block or of a row in it, steps from there, and of a row what is the same
-// all along it, or has been transposed round.
+// Addresses of a block's, or row's, first element, and strides; of a row also its value if that is
+// the SAME all along it, and its transposed copy.
 typedef struct {
     EACH_INPUT(INPUT_SPOT)
     EACH_OUTPUT(OUTPUT_SPOT)
@@ -125,7 +125,7 @@ INLINE INDEX quotient(INDEX x, UINDEX multiplier, UINDEX shift)
     return (INDEX)(((((UINDEX)x - high) >> first) + high) >> (shift - first));
 }
 
-// Indices along each loop but the first two, of outer number `outer`.
+// Indices of outer number `outer` along each loop but the first two.
 INLINE void find_indices(INDEX at[RANK], INDEX outer, INDICES extents, UINDICES multipliers,
                          UINDICES shifts)
 {
@@ -153,21 +153,20 @@ INLINE INDEX offset_of(const INDEX at[RANK], INDICES strides)
 #define MOVE_INPUT(k)  s->x##k += row * s->x##k##_row + column * s->x##k##_column;
 #define MOVE_OUTPUT(k) s->y##k += row * s->y##k##_row + column * s->y##k##_column;
 
-// In place: see types.clh.
+// Changes *s: see types.clh.
 INLINE void move(spot *s, INDEX row, INDEX column)
 {
     EACH_INPUT(MOVE_INPUT)
     EACH_OUTPUT(MOVE_OUTPUT)
 }
 
-// Elements of a row that was transposed round in local memory; one more keeps columns from sharing
-// a bank.
+// Elements of a transposed row in local memory; the additional one avoids bank conflicts.
 #define PITCH (TILE + 1)
 
 #define TAKE_ROW_0(k) s->x##k##_same = READ_ONE(IN##k, s->x##k);
 #define TAKE_ROW_1(k)
 #define TAKE_ROW_2(k)
-#if TURNS_LOCAL
+#if TRANSPOSES_IN_LOCAL
 #define TAKE_ROW_3(k) s->x##k##_transposed += row * PITCH;
 #else
 #define TAKE_ROW_3(k)
@@ -195,7 +194,7 @@ typedef struct {
     char unused;
 } values;
 
-#if !TURNS_VECTORS
+#if !TRANSPOSES_IN_VECTORS
 #define FETCH_0(k) x->x##k = (ACCS)s->x##k##_same;
 #define FETCH_1(k)                                                                                 \
     x->x##k = n == VECTOR_WIDTH ? READ(IN##k, s->x##k + i) : READ_SOME(IN##k, s->x##k + i, 1, n);
@@ -237,14 +236,14 @@ INLINE void put(const spot *s, const numbers *x, const values *v, INDEX i, int n
     EACH_OUTPUT(PUT)
 }
 
-// ---- what is read later
+// ---- prefetching
 
-#if ASKS
+#if PREFETCHES
 #define BYTES_AHEAD 4096
-#define LONG_ROWS   16 // times as long as that: what is asked for behind them in vain does not show
+#define LONG_ROWS   16 // times as long as that: useless requests past their end do not matter
 
-// How far from what is read now stands what is read BYTES_AHEAD, or n elements, later: in a row
-// or, where rows are short and apart, in the same place of another.
+// Distance from an element to the one to prefetch, BYTES_AHEAD, or n elements, later: in the row
+// or, if rows are short and apart, in the same place of another row.
 INLINE INDEX elements_ahead(INDEX n, INDEX rows, INDEX columns, INDEX row)
 {
     if (rows == 1 || row == columns || columns >= LONG_ROWS * n)
@@ -267,22 +266,22 @@ INLINE void look_ahead(spot *s, INDEX rows, INDEX columns)
 #define READ_BYTES(k)    JOIN(READ_BYTES_, IN_WAY##k)(k)
 #define WRITTEN_BYTES(k) +(int)sizeof(TYPE_OF(OUT##k))
 
-#define ASK_AHEAD_0(k)
-#define ASK_AHEAD_1(k)                                                                             \
+#define PREFETCH_0(k)
+#define PREFETCH_1(k)                                                                              \
     FETCH_AHEAD((size_t)(s->x##k + i) + (size_t)s->x##k##_ahead * sizeof(*s->x##k), 2);
-#define ASK_AHEAD_2(k)
-#define ASK_AHEAD(k) JOIN(ASK_AHEAD_, IN_WAY##k)(k)
+#define PREFETCH_2(k)
+#define PREFETCH(k) JOIN(PREFETCH_, IN_WAY##k)(k)
 
-// Beside writes past the caches CPUs foresee too little. Where more is written than read, asking
-// costs more than it brings.
-INLINE void ask_ahead(const spot *s, INDEX i)
+// Beside writes past the caches, CPUs prefetch too little themselves. If more is written than read,
+// prefetching costs more than it saves.
+INLINE void prefetch_inputs(const spot *s, INDEX i)
 {
     if (0 EACH_INPUT(READ_BYTES) >= 0 EACH_OUTPUT(WRITTEN_BYTES)) {
-        EACH_INPUT(ASK_AHEAD)
+        EACH_INPUT(PREFETCH)
     }
 }
 #else
-#define ask_ahead(s, i) (void)0
+#define prefetch_inputs(s, i) (void)0
 #endif
 
 // ---- rows
@@ -298,24 +297,24 @@ INLINE bool all_aligned(const spot *s, INDEX i)
 }
 
 #if SHIFTS
-// Lanes up to where the output's vectors are aligned.
+// Lanes before the output's vectors are aligned.
 INLINE int lanes_before(const spot *s)
 {
     return (int)(-((size_t)s->y0 / sizeof(BITS_OF(OUT0))) % VECTOR_WIDTH);
 }
 #endif
 
-#define KEEPS_1(k) s->y##k##_row % VECTOR_WIDTH == 0 &&
-#define KEEPS_2(k)
-#define KEEPS(k) JOIN(KEEPS_, OUT_WAY##k)(k)
+#define ROWS_ALIGNED_1(k) s->y##k##_row % VECTOR_WIDTH == 0 &&
+#define ROWS_ALIGNED_2(k)
+#define ROWS_ALIGNED(k) JOIN(ROWS_ALIGNED_, OUT_WAY##k)(k)
 
-// The same of every row.
+// The same for every row.
 INLINE bool rows_aligned(const spot *s)
 {
-    return EACH_OUTPUT(KEEPS) all_aligned(s, 0);
+    return EACH_OUTPUT(ROWS_ALIGNED) all_aligned(s, 0);
 }
 
-#if !TURNS_VECTORS
+#if !TRANSPOSES_IN_VECTORS
 INLINE void do_vector(const spot *s, const values *v, INDEX i, int n, bool streams)
 {
     numbers x;
@@ -323,7 +322,7 @@ INLINE void do_vector(const spot *s, const values *v, INDEX i, int n, bool strea
     put(s, &x, v, i, n, streams);
 }
 
-// Columns of a row from the i-th on: several vectors at a time, then one, then what is left of one.
+// Columns of a row from the i-th on: several vectors at a time, then one, then a partial one.
 INLINE void do_columns(const spot *s, const values *v, INDEX i, INDEX columns, bool streams)
 {
     const INDEX step = ALONG_COLUMNS * VECTOR_WIDTH;
@@ -333,7 +332,7 @@ INLINE void do_columns(const spot *s, const values *v, INDEX i, INDEX columns, b
 #pragma unroll
         for (int u = 0; u < VECTORS; u++) {
             if (streams)
-                ask_ahead(s, i + u * step);
+                prefetch_inputs(s, i + u * step);
             fetch(&x[u], s, i + u * step, VECTOR_WIDTH);
         }
 #pragma unroll
@@ -343,7 +342,7 @@ INLINE void do_columns(const spot *s, const values *v, INDEX i, INDEX columns, b
 #endif
     for (; i + VECTOR_WIDTH <= columns; i += step) {
         if (streams)
-            ask_ahead(s, i);
+            prefetch_inputs(s, i);
         do_vector(s, v, i, VECTOR_WIDTH, streams);
     }
     if (VECTOR_WIDTH > 1 && i < columns)
@@ -360,8 +359,8 @@ INLINE void do_rows(const spot *s, const values *v, INDEX rows, INDEX columns, b
     }
 }
 
-#if ASKS && SHIFTS
-// Rows that begin anywhere: a part of a vector leads to where vectors are aligned.
+#if PREFETCHES && SHIFTS
+// Rows of any alignment: a partial vector comes before aligned ones.
 INLINE void do_shifted_rows(const spot *s, const values *v, INDEX rows, INDEX columns)
 {
     for (INDEX j = get_local_id(1); j < rows; j += ALONG_ROWS) {
@@ -375,11 +374,11 @@ INLINE void do_shifted_rows(const spot *s, const values *v, INDEX rows, INDEX co
 }
 #endif
 
-// Past the caches where all outputs' vectors are aligned, in the first place of each row or, for
-// long rows of one output, from somewhere on.
+// Past the caches if all outputs' vectors are aligned, from the start of each row or, in long rows
+// of one output, after a partial vector.
 INLINE void do_block(const spot *s, const values *v, INDEX rows, INDEX columns, bool streams)
 {
-#if ASKS
+#if PREFETCHES
     spot ahead = *s;
     look_ahead(&ahead, rows, columns);
     if (streams && rows_aligned(s)) {
@@ -397,13 +396,13 @@ INLINE void do_block(const spot *s, const values *v, INDEX rows, INDEX columns, 
 }
 #endif
 
-#if TURNS_VECTORS
+#if TRANSPOSES_IN_VECTORS
 #include "base/tiles.clh"
 #endif
 
 // ---- blocks in local memory
 
-#if TURNS_LOCAL
+#if TRANSPOSES_IN_LOCAL
 #define MEMORY_0(k)
 #define MEMORY_1(k)
 #define MEMORY_2(k)
@@ -416,14 +415,14 @@ INLINE void do_block(const spot *s, const values *v, INDEX rows, INDEX columns, 
 #define PLACE_3(k) s.x##k##_transposed = transposed##k;
 #define PLACE(k)   JOIN(PLACE_, IN_WAY##k)(k)
 
-#define TURN_0(k)
-#define TURN_1(k)
-#define TURN_2(k)
-#define TURN_3(k)                                                                                  \
+#define STAGE_0(k)
+#define STAGE_1(k)
+#define STAGE_2(k)
+#define STAGE_3(k)                                                                                 \
     for (INDEX i = get_local_id(1); i < columns; i += ITEMS_Y)                                     \
         for (INDEX j = get_local_id(0); j < rows; j += ITEMS)                                      \
             transposed##k[j * PITCH + i] = READ_ONE(IN##k, s->x##k + i * s->x##k##_column + j);
-#define TURN(k) JOIN(TURN_, IN_WAY##k)(k)
+#define STAGE(k) JOIN(STAGE_, IN_WAY##k)(k)
 
 #define MEMORY_ARGUMENT_0(k)
 #define MEMORY_ARGUMENT_1(k)
@@ -436,9 +435,9 @@ INLINE void do_block(const spot *s, const values *v, INDEX rows, INDEX columns, 
 #define MEMORY_NAME_3(k) , transposed##k
 #define MEMORY_NAME(k)   JOIN(MEMORY_NAME_, IN_WAY##k)(k)
 
-INLINE void turn_block(const spot *s, INDEX rows, INDEX columns EACH_INPUT(MEMORY_ARGUMENT))
+INLINE void stage_block(const spot *s, INDEX rows, INDEX columns EACH_INPUT(MEMORY_ARGUMENT))
 {
-    EACH_INPUT(TURN)
+    EACH_INPUT(STAGE)
 }
 #else
 #define MEMORY(k)
@@ -447,8 +446,8 @@ INLINE void turn_block(const spot *s, INDEX rows, INDEX columns EACH_INPUT(MEMOR
 
 // ---- the kernel
 
-// Neighbouring groups have neighbouring blocks in memory: of the output, or of what is read along
-// rows.
+// Neighbouring groups have neighbouring blocks in memory: of the output, or of inputs that are read
+// along rows.
 #define COLUMNS_GRID (TILED ? 1 : 0)
 #define ROWS_GRID    (TILED ? 0 : 1)
 
@@ -486,7 +485,7 @@ kernel GROUP void elementwise(EACH_INPUT(INPUT_ARGUMENTS) EACH_OUTPUT(OUTPUT_ARG
         find_indices(at, outer, extents, multipliers, shifts);
         EACH_INPUT(INPUT_OUTERS)
         EACH_OUTPUT(OUTPUT_OUTERS)
-#if TURNS_VECTORS && SHIFTS
+#if TRANSPOSES_IN_VECTORS && SHIFTS
         const bool is_shifted = streams && !pairs && !rows_aligned(&here) &&
                                 min(columns, extents.s0) >= SHIFTED_VECTORS * VECTOR_WIDTH;
 #endif
@@ -498,7 +497,7 @@ kernel GROUP void elementwise(EACH_INPUT(INPUT_ARGUMENTS) EACH_OUTPUT(OUTPUT_ARG
                 move(&block, y * rows, x * columns);
                 const INDEX n_rows = min(rows, extents.s1 - y * rows);
                 const INDEX n_columns = min(columns, extents.s0 - x * columns);
-#if TURNS_VECTORS
+#if TRANSPOSES_IN_VECTORS
                 if (pairs && x != y) {
                     spot image = here;
                     move(&image, x * rows, y * columns);
@@ -514,12 +513,12 @@ kernel GROUP void elementwise(EACH_INPUT(INPUT_ARGUMENTS) EACH_OUTPUT(OUTPUT_ARG
 #endif
                     do_tiles(&block, &block, &v, n_rows, n_columns, streams, false);
 #else
-#if TURNS_LOCAL
-                turn_block(&block, n_rows, n_columns EACH_INPUT(MEMORY_NAME));
+#if TRANSPOSES_IN_LOCAL
+                stage_block(&block, n_rows, n_columns EACH_INPUT(MEMORY_NAME));
                 WAIT_FOR_ALL(CLK_LOCAL_MEM_FENCE);
 #endif
                 do_block(&block, &v, n_rows, n_columns, streams);
-#if TURNS_LOCAL
+#if TRANSPOSES_IN_LOCAL
                 WAIT_FOR_ALL(CLK_LOCAL_MEM_FENCE);
 #endif
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the kernel of elementwise operations takes: a view of each input and each output, the
-// values, and the nest of loops with its cut into blocks.
+// Parameters of the kernel of elementwise operations: a view of each input and each output, the
+// values, and the nest of loops with its blocks.
 #ifndef WEFT_ELEMENTWISE_PARAMETERS_H
 #define WEFT_ELEMENTWISE_PARAMETERS_H
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A sparse matrix by rows (CSR) as kernels take it, and the rows that an item goes through.
+// Parameters of a sparse matrix by rows (CSR), and of the rows of an item.
 #ifndef WEFT_CSR_PARAMETERS_H
 #define WEFT_CSR_PARAMETERS_H
 
-// Long rows have more than 2 * row chunk entries; nnz bounds what may be read.
+// Long rows have more than 2 * row_chunk entries; nnz bounds reads of entries.
 #define PATTERN_PARAMETERS(P, AND)                                                                 \
     P(INT, n_rows)                                                                                 \
     AND P(LONG, nnz)                                                                               \
@@ -17,7 +17,7 @@
     AND P(LONG, values_start)                                                                      \
     AND P(LONG, values_batch)
 
-// Rows in the order in which row blocks have them, where they have one.
+// The order of rows in row blocks, if has_order.
 #define ORDER_PARAMETERS(P, AND)                                                                   \
     P(INT, rows_per_item)                                                                          \
     AND P(INT, n_ordered)                                                                          \

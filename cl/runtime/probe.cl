@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The least of kernels, compiled to be asked how many items its groups may have: some devices
-// promise more than any kernel gets. It never runs.
+// A minimal kernel, compiled to query the largest group size: some devices claim more than any
+// kernel gets. It never runs.
 //
 //   ITEMS  items of its groups, fixed as the operations' kernels fix theirs
 #ifndef ITEMS

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tries what a device claims and what kernels lean on: computes numbers that the host knows, each
-// trial in a part of the output of its own.
+// Tests what a device claims and what kernels rely on: computes numbers that the host knows. Each
+// trial has its own part of the output.
 //
 //   try_alone       items on their own: 4 vectors for each
 //   try_groups      items that exchange values: two groups
 //   try_sub_groups  one group, along x alone, in sub-groups
 //   time_fma        chains of multiply-adds, and
-//   time_products   of as many products that are rounded before something is added
+//   time_products   of as many products that are rounded before an addition
 //
-//   TRIALS    what is compiled, as bits of weft_trial (include/weft/limits.h)
-//   VECTOR_WIDTH      lanes of a vector, as in the plans of the device
-//   ITEMS     items along x of the groups that exchange values, and
-//   ITEMS_Y      along y
-//   SHUFFLES  2: as cl/base/shuffle.clh has it
+//   TRIALS        what is compiled, as bits of weft_trial (include/weft/limits.h)
+//   VECTOR_WIDTH  lanes of a vector, as in the plans of the device
+//   ITEMS         items along x of the groups that exchange values, and
+//   ITEMS_Y       along y
+//   SHUFFLES      2: as in cl/base/shuffle.clh
 //
-// `in` has N_IN small whole numbers x, and whole numbers come out. `turns` is 4, so that no
-// compiler knows how often loops turn.
+// `in` has N_IN small integers x, and the results are integers. `iterations` is 4, as an argument,
+// so that no compiler knows it.
 #define TRY_F64      1
 #define TRY_F16      2
 #define TRY_FMA      4
@@ -42,7 +42,7 @@
 
 #include "base/types.clh"
 
-// Numbers of an item that is on its own, of the input, and of a part of the output.
+// Elements of an independent item, of the input, and of a part of the output.
 #define EACH        (4 * VECTOR_WIDTH)
 #define N_IN        1024
 #define GROUP_ITEMS (ITEMS * ITEMS_Y)
@@ -67,7 +67,7 @@ INLINE void out_floats(FLOATS x, global int *out)
 
 #if TRIALS & TRY_F64
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
-// x: what 1 + x 2^-40 keeps of it.
+// x, from 1 + x 2^-40.
 INLINE void try_f64(global const int *in, global int *out)
 {
     const double small = 1.0 / (1L << 40);
@@ -91,7 +91,7 @@ INLINE void try_f16(global const int *in, global int *out)
 #endif
 
 #if TRIALS & TRY_FMA
-// x^2, the end of (1 + x 2^-12)^2, which a product that is rounded loses.
+// x^2, the last term of (1 + x 2^-12)^2, which a rounded product loses.
 INLINE void try_fma(global const int *in, global int *out)
 {
     for (int i = 0; i < EACH; i += VECTOR_WIDTH) {
@@ -112,7 +112,7 @@ INLINE void try_streams(global const int *in, global int *out)
 #endif
 
 #if TRIALS & TRY_FETCHES
-// x, asked for before, and so is what lies far behind the end.
+// x, prefetched, like memory far behind the end.
 INLINE void try_fetches(global const int *in, global int *out)
 {
     FETCH_AHEAD((size_t)in, 1);
@@ -146,7 +146,7 @@ INLINE void try_structs(global const int *in, global int *out)
 #endif
 
 #if TRIALS & TRY_SELECTS
-// x where it is larger than its neighbour, and else less than nothing by that neighbour.
+// x if it is larger than its neighbour, else minus that neighbour.
 INLINE void try_selects(global const int *in, global int *out)
 {
     for (int i = 0; i < EACH; i += VECTOR_WIDTH) {
@@ -156,7 +156,7 @@ INLINE void try_selects(global const int *in, global int *out)
 }
 #endif
 
-kernel void try_alone(global const int *in, global int *out, int turns)
+kernel void try_alone(global const int *in, global int *out, int iterations)
 {
     in += get_global_id(0) * EACH;
     out += get_global_id(0) * EACH;
@@ -198,11 +198,11 @@ INLINE void try_trees(int x, global int *out, local int *shared)
         *out = shared[0];
 }
 
-// Turn by turn each item adds what the next one had, around the group.
-INLINE int try_barriers(int x, local int *shared, int turns)
+// In each iteration, each item adds the next item's value, around the group.
+INLINE int try_barriers(int x, local int *shared, int iterations)
 {
     const int here = get_local_id(1) * ITEMS + get_local_id(0);
-    for (int turn = 0; turn < turns; ++turn) {
+    for (int i = 0; i < iterations; ++i) {
         shared[here] = x;
         WAIT_FOR_ALL(CLK_LOCAL_MEM_FENCE);
         x += shared[(here + 1) % GROUP_ITEMS];
@@ -212,7 +212,7 @@ INLINE int try_barriers(int x, local int *shared, int turns)
 }
 
 kernel __attribute__((reqd_work_group_size(ITEMS, ITEMS_Y, 1))) void try_groups(
-    global const int *in, global int *out, int turns)
+    global const int *in, global int *out, int iterations)
 {
     local int around[GROUP_ITEMS], below[GROUP_ITEMS];
     const int group = get_group_id(0);
@@ -220,7 +220,7 @@ kernel __attribute__((reqd_work_group_size(ITEMS, ITEMS_Y, 1))) void try_groups(
     if (TRIALS & TRY_TREES)
         try_trees(in[here], out + 9 * N_IN + group, below);
     if (TRIALS & TRY_BARRIERS)
-        out[10 * N_IN + here] = try_barriers(in[here], around, turns);
+        out[10 * N_IN + here] = try_barriers(in[here], around, iterations);
 }
 
 #if TRIALS & TRY_SHUFFLES
@@ -233,40 +233,40 @@ typedef struct {
 
 #include "base/shuffle.clh"
 
-// -1 where the numbers differ, of which each is shuffled in its own way.
+// The number; -1 if the three numbers, which are shuffled in different ways, differ.
 INLINE int only(const state *s)
 {
     return s->number == (int)s->value && s->number == (int)s->place ? s->number : -1;
 }
 
-// out[0]: the width of a sub-group. Behind it, for each of the distances 1, 2, 4, .., of which
-// there are `turns`, what items that much further on have, and then what items have that are so
-// many further back as their place in a group of items says, or the distance, whichever is less.
-INLINE void try_shuffles(global const int *in, global int *out, local state *shared, int turns)
+// out[0]: the width of a sub-group. Then for each of the distances 1, 2, 4, .., `iterations` of
+// them, the values of items that much further on, and the values of items further back by the
+// distance or by y, whichever is less.
+INLINE void try_shuffles(global const int *in, global int *out, local state *shared, int iterations)
 {
     const int here = number_in_group(), y = here / ITEMS;
     const state mine = {in[here], in[here], in[here]};
-    for (int turn = 0; turn < turns; ++turn) {
+    for (int i = 0; i < iterations; ++i) {
         state down, up;
-        hand_down(&down, &mine, 1 << turn, shared);
-        hand_up(&up, &mine, min(y, 1 << turn), shared);
-        out[1 + (2 * turn) * GROUP_ITEMS + here] = only(&down);
-        out[1 + (2 * turn + 1) * GROUP_ITEMS + here] = only(&up);
+        hand_down(&down, &mine, 1 << i, shared);
+        hand_up(&up, &mine, min(y, 1 << i), shared);
+        out[1 + (2 * i) * GROUP_ITEMS + here] = only(&down);
+        out[1 + (2 * i + 1) * GROUP_ITEMS + here] = only(&up);
     }
     if (here == 0)
         out[0] = SUB_GROUP_WIDTH;
 }
 #endif
 
-// Of the sizes of sub-groups that are asked for: x.
+// For each size of sub-groups: x.
 #if TRIALS & (TRY_SHUFFLES | TRY_SIZES)
 kernel __attribute__((reqd_work_group_size(GROUP_ITEMS, 1, 1))) IN_SUB_GROUPS void try_sub_groups(
-    global const int *in, global int *out, int turns)
+    global const int *in, global int *out, int iterations)
 {
     const int here = get_local_id(0);
 #if TRIALS & TRY_SHUFFLES
     local state shared[GROUP_ITEMS];
-    try_shuffles(in, out + 3 * N_IN, shared, turns);
+    try_shuffles(in, out + 3 * N_IN, shared, iterations);
 #endif
     if (TRIALS & TRY_SIZES)
         out[4 * N_IN + here] = in[here];
@@ -275,20 +275,20 @@ kernel __attribute__((reqd_work_group_size(GROUP_ITEMS, 1, 1))) IN_SUB_GROUPS vo
 
 #if TRIALS & TIME_FMA
 #pragma OPENCL FP_CONTRACT OFF
-kernel void time_fma(global const int *in, global int *out, int turns)
+kernel void time_fma(global const int *in, global int *out, int iterations)
 {
     const FLOATS a = in_floats(in) * 0x1p-10f;
     FLOATS x = in_floats(in + VECTOR_WIDTH);
-    for (int turn = 0; turn < turns; ++turn)
+    for (int i = 0; i < iterations; ++i)
         x = fma(x, a, a);
     out_floats(x, out);
 }
 
-kernel void time_products(global const int *in, global int *out, int turns)
+kernel void time_products(global const int *in, global int *out, int iterations)
 {
     const FLOATS a = in_floats(in) * 0x1p-10f;
     FLOATS x = in_floats(in + VECTOR_WIDTH);
-    for (int turn = 0; turn < turns; ++turn)
+    for (int i = 0; i < iterations; ++i)
         x = x * a + a;
     out_floats(x, out);
 }

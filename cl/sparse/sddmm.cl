@@ -2,27 +2,27 @@
 // D = alpha (A B) .* C + beta D at the entries of C, a sparse matrix by rows (CSR); A and B dense.
 //
 // A chunk is `entries` consecutive entries of C, of whatever rows. LANES items share it, and each
-// dot product in it: of the row of A at hand, item `lane` keeps VECTORS vectors of VECTOR_WIDTH
-// elements in registers, LANES x VECTOR_WIDTH apart. What all lanes keep is a tile of k. Either a
-// launch goes through all tiles, entry by entry, or through some of them, each from end to end:
+// dot product in it: of the current row of A, item `lane` caches VECTORS vectors of VECTOR_WIDTH
+// elements in registers, LANES x VECTOR_WIDTH apart. All lanes together cache a tile of k. A launch
+// computes either all tiles, entry by entry, or some of them, one after the other for all entries:
 // then sums wait in scratch memory for the next one. CHUNKS_PER_GROUP chunks make a row block:
 // group (x, 0, z) has row block x, or x / GROUPS_PER_ROW_BLOCK, for matrix z of the batch.
 //
-//   sddmm_csr_entries  one tile's share of the dot products, and after the last tile D
-//   sddmm_csr_column_blocks  the same of tiles alike, rows side by side through column blocks of B's columns
-//   sddmm_pack         one tile of B to scratch memory, as [n][TILE]
-//   sddmm_turn         all of B to scratch memory, as [n][k]
-//   sddmm_scale        D = beta D, where there is nothing to add
+//   sddmm_csr_entries        adds one tile's part of the dot products; after the last tile, D
+//   sddmm_csr_column_blocks  the same for equal tiles, rows side by side through column blocks of B
+//   sddmm_pack               packs one tile of B to scratch memory, as [n][TILE]
+//   sddmm_transpose          transposes all of B to scratch memory, as [n][k]
+//   sddmm_scale              D = beta D, where there is nothing to add
 //
-// The last vector along k would reach past the end. It is moved back to end there, and its lanes
-// that come twice are 0 in A and in B. The host promises k >= VECTOR_WIDTH.
+// The last vector along k would reach past the end. It is moved back to end there, and its repeated
+// lanes are 0 in A and in B. The host promises k >= VECTOR_WIDTH.
 #include "base/parameters.clh"
 #include "base/types.clh"
 
 #ifndef LANES // items that share a chunk
 #define LANES 4
 #endif
-#ifndef VECTORS // of a row of A that an item keeps
+#ifndef VECTORS // of a row of A that an item caches in registers
 #define VECTORS 2
 #endif
 #ifndef CHUNKS_PER_GROUP
@@ -43,10 +43,10 @@
 #ifndef INDICATOR // C's values are not read
 #define INDICATOR 0
 #endif
-#ifndef AHEAD // entries ahead that columns of B are asked for; 0: they are not
+#ifndef AHEAD // entries ahead that columns of B are prefetched; 0: they are not
 #define AHEAD 0
 #endif
-#ifndef SHUFFLES // lanes join by: 0 local memory, 1 what does as shuffles do, 2 shuffles
+#ifndef SHUFFLES // lanes exchange sums by: 0 local memory, 1 emulated shuffles, 2 shuffles
 #define SHUFFLES 0
 #endif
 
@@ -79,7 +79,7 @@
 #define A_STRIDE (A_ADJACENT ? 1 : a_column)
 #define B_STRIDE (B_ADJACENT ? 1 : b_row)
 
-// Where results go: D of one matrix, and while k is not at its end the sums so far.
+// Where results go: D of one matrix, and before the last tile of k the sums so far.
 typedef struct {
     global const BITS *c;
     global RESULT_T *d;
@@ -106,11 +106,11 @@ INLINE void write_entry(ACC x, const output o, long e)
 }
 
 #if LANES == 1
-// Writes x, the sums of the entries e .. e + BLOCK - 1, as far as they come before `stop`.
+// Writes x, the sums of the entries e .. e + BLOCK - 1, as far as they come before `stop`. D and
+// C's values need not be aligned where A and B are.
 INLINE void write_sums(ACCS x, const output o, long e, long stop)
 {
-    if (ALIGNED ||
-        e + VECTOR_WIDTH > stop) { // D and C's values begin anywhere, whatever A and B do
+    if (ALIGNED || e + VECTOR_WIDTH > stop) {
         ACC lanes[VECTOR_WIDTH];
         VSTORE(x, lanes);
         for (int i = 0; i < VECTOR_WIDTH && e + i < stop; ++i)
@@ -132,7 +132,7 @@ INLINE void write_sums(ACCS x, const output o, long e, long stop)
     store_results(x, o.d + e);
 }
 
-// The same, of which shares[] are what the item has. Every item of the group must call it.
+// The same, from the item's parts of the sums, shares[]. Every item of the group must call it.
 INLINE void write_block(state shares[BLOCK], local state *exchange, const output o, long e,
                         long stop)
 {
@@ -140,7 +140,7 @@ INLINE void write_block(state shares[BLOCK], local state *exchange, const output
 }
 #else
 #if SHUFFLES
-// Entry by entry: the lower half of the lanes takes what the upper half has, and so on.
+// Entry by entry: the lower half of the lanes adds the sums of the upper half, and so on.
 INLINE void write_entries(const state shares[BLOCK], local state *exchange, const output o, long e,
                           long stop)
 {
@@ -177,7 +177,7 @@ INLINE void write_block(state shares[BLOCK], local state *exchange, const output
 }
 #endif
 
-// Where this item's matrices are, and which entries of C are its chunk.
+// The matrices of this item, and the entries of C that are its chunk.
 #define CHUNK_OF_PRODUCT                                                                           \
     const long batch = GROUP_ALONG_Z, row_block = get_group_id(0) / GROUPS_PER_ROW_BLOCK;          \
     global const OFFSET *rows = offsets + offsets_start;                                           \
@@ -201,7 +201,7 @@ kernel GROUP void sddmm_csr_entries(PRODUCT)
     CHUNK_OF_PRODUCT;
     const bool is_one_tile = from + TILE >= upto;
 
-#if LANES == 1 // where lanes are items Intel's compiler would keep sums in memory
+#if LANES == 1 // where lanes are items Intel's compiler would put sums in memory
     const bool is_whole = is_one_tile && (PACKED || from + TILE <= k);
     global const T *first_column = PACKED ? matrix_b : matrix_b + from * B_STRIDE;
 #endif
@@ -210,7 +210,7 @@ kernel GROUP void sddmm_csr_entries(PRODUCT)
     long row_stop = first;
     for (long e = first; e < first + entries; e += BLOCK) {
 #if LANES == 1
-        // Of the row at hand, up to where columns may be asked for.
+        // Whole blocks of the current row, as long as columns ahead can be prefetched.
         if (is_whole && e + BLOCK <= row_stop && e + BLOCK + AHEAD <= stop) {
             if (AHEAD > 0)
                 for (int b = 0; b < BLOCK; ++b)
@@ -247,17 +247,16 @@ kernel GROUP void sddmm_csr_entries(PRODUCT)
 }
 
 #if LANES == 1
-#define SIDE_BY_SIDE 256 // rows that go through column blocks together, at most
+#define SIDE_BY_SIDE 256 // rows that advance through column blocks together, at most
 
-// Columns of a column block: as many as asked for, or more, so that rows have a block of entries in
-// each.
+// Columns of a column block: `column_block`, or more, so that rows have a block of entries in each.
 INLINE long column_block_for(long column_block, int n, long entries, int n_rows)
 {
     const long most = max(entries / (n_rows * (long)BLOCK), 1L);
     return max(column_block, (n + most - 1) / most);
 }
 
-// How many of the entries e .. stop - 1 of a row come next, before column `edge`: a block, the rest
+// How many of the entries e .. stop - 1 of a row are next, before column `edge`: a block, the rest
 // of the row, or none where the last of these is in a later column block.
 INLINE int due_before(global const INDEX *columns, long e, long stop, long edge)
 {
@@ -265,15 +264,15 @@ INLINE int due_before(global const INDEX *columns, long e, long stop, long edge)
     return count > 0 && columns[e + count - 1] < edge ? count : 0;
 }
 
-// A tile of k: where its part of B's columns begins, how far their elements are apart, and how many
-// lanes of it come twice.
+// A tile of k: the start of its part of B's columns, the stride of their elements, and how many of
+// its lanes are repeated.
 typedef struct {
     global const T *first_column;
     long b_column, stride;
     int twice;
 } b_tile;
 
-// Asks for what comes two blocks behind entry e, in this turn of the row or in its next one: no
+// Prefetches what is two blocks after entry e, for this column block or the next: no hardware
 // prefetcher follows so many rows.
 INLINE void fetch_entries(global const INDEX *columns, const output o, long e)
 {
@@ -288,8 +287,8 @@ INLINE void fetch_entries(global const INDEX *columns, const output o, long e)
 #endif
 }
 
-// Takes the next `count` entries of a row, from entry e on, up to BLOCK. Whether the last vector is
-// whole is asked once for a block.
+// Computes the next `count` entries of a row, from entry e on, up to BLOCK. Whether the last vector
+// is whole is tested once for a block.
 INLINE void take_due(const ACCS a[VECTORS], const b_tile b, global const INDEX *columns,
                      const output o, long e, int count)
 {
@@ -322,8 +321,8 @@ typedef struct {
     long a_row, a_stride;
 } side_by_side;
 
-// One tile of k. The rows take turns in each column block of B's columns, which stay in cache
-// meanwhile.
+// One tile of k. The rows advance one after the other in each column block of B, which stays in
+// cache.
 INLINE void sweep_tile(const side_by_side r, global const INDEX *columns, const b_tile b,
                        const output o, int tile, int k, int n, long width)
 {
@@ -331,7 +330,7 @@ INLINE void sweep_tile(const side_by_side r, global const INDEX *columns, const 
     for (int i = 0; i < r.count; ++i)
         reached[i] = (int)(max((long)r.rows[i], r.first) - r.first);
     for (long begin = 0; begin < n; begin += width) {
-        // What is no column of B is not waited for.
+        // After the last block the rows are finished, even where columns are not below n.
         const long edge = begin + width < n ? begin + width : LONG_MAX;
         for (int i = 0; i < r.count; ++i) {
             const long stop = min((long)r.rows[i + 1], r.stop);
@@ -351,8 +350,8 @@ INLINE void sweep_tile(const side_by_side r, global const INDEX *columns, const 
     }
 }
 
-// The same as sddmm_csr_entries, and any number of tiles alike, of which the last one's last vector
-// alone may reach past k; one where B is packed. Of GROUPS_PER_ROW_BLOCK groups the first one
+// The same as sddmm_csr_entries, for any number of equal tiles, or for one where B is packed. Only
+// the last vector of the last tile may reach past k. Of GROUPS_PER_ROW_BLOCK groups the first one
 // works.
 kernel GROUP void sddmm_csr_column_blocks(PRODUCT, SDDMM_COLUMN_BLOCKS_PARAMETERS(DECLARE, COMMA))
 {
@@ -378,8 +377,8 @@ kernel GROUP void sddmm_csr_column_blocks(PRODUCT, SDDMM_COLUMN_BLOCKS_PARAMETER
 }
 #endif
 
-// Item (lane, chunk): its vectors of VECTOR_WIDTH columns of B. Where neighbours in memory are
-// neighbours along n they are transposed round.
+// Item (lane, chunk) has its vectors of VECTOR_WIDTH columns of B, and transposes them where B has
+// stride 1 along n.
 kernel GROUP void sddmm_pack(DENSE_B, SDDMM_PACK_PARAMETERS(DECLARE, COMMA))
 {
     const long batch = GROUP_ALONG_Z;
@@ -406,14 +405,14 @@ kernel GROUP void sddmm_pack(DENSE_B, SDDMM_PACK_PARAMETERS(DECLARE, COMMA))
     }
 }
 
-#ifdef TRANSPOSED_BLOCK // columns, and elements of each, that a group turns round in local memory
-// Neighbours in memory are mostly neighbours along n here, and along k there.
-kernel GROUP void sddmm_turn(DENSE_B, SDDMM_TURN_PARAMETERS(DECLARE, COMMA))
+#ifdef TRANSPOSED_BLOCK // columns, and elements of each, that a group transposes in local memory
+// Adjacent in memory are mostly elements along n in B, and along k in the result.
+kernel GROUP void sddmm_transpose(DENSE_B, SDDMM_TRANSPOSE_PARAMETERS(DECLARE, COMMA))
 {
     local BITS block[TRANSPOSED_BLOCK][TRANSPOSED_BLOCK + 1];
     const long batch = GROUP_ALONG_Z;
     const int blocks = (k - 1) / TRANSPOSED_BLOCK + 1, group = get_group_id(0);
-    const int line = group / blocks; // not %: Oclgrind 21.10 lacks what both together become
+    const int line = group / blocks; // not %: Oclgrind 21.10 does not know both together
     const int along_k = (group - line * blocks) * TRANSPOSED_BLOCK,
               along_n = line * TRANSPOSED_BLOCK;
     global const BITS *in = (global const BITS *)B + b_start + batch * b_batch;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the kernels of sampled dense products take: A, B, or both, and then a list of each kernel's.
+// Parameters of the kernels of sampled dense products: A, B, or both, then those of each kernel.
 #ifndef WEFT_SDDMM_PARAMETERS_H
 #define WEFT_SDDMM_PARAMETERS_H
 
-// A, whose numbers are named by `a`, or B.
+// A or B; the names of its numbers begin with `m`.
 #define SDDMM_DENSE_PARAMETERS(P, AND, M, m)                                                       \
     P(SOLE_IN(T), M)                                                                               \
     AND P(LONG, m##_start) AND P(LONG, m##_row) AND P(LONG, m##_column) AND P(LONG, m##_batch)
 
-// Tiles of k from `from` on, up to `upto`. `sums` has room for those that wait for further tiles.
+// Tiles of k from `from` up to `upto`. `sums` has room for sums that wait for further tiles.
 #define SDDMM_ENTRIES_PARAMETERS(P, AND)                                                           \
     P(INT, n_rows)                                                                                 \
     AND P(LONG, nnz)                                                                               \
@@ -31,7 +31,7 @@
     AND P(OUT(ACC), sums)                                                                          \
     AND P(LONG, sums_start)
 
-// Behind these, where rows go through column blocks of B's columns.
+// After these, where rows advance through column blocks of B.
 #define SDDMM_COLUMN_BLOCKS_PARAMETERS(P, AND) P(INT, n) AND P(LONG, column_block)
 
 #define SDDMM_PACK_PARAMETERS(P, AND)                                                              \
@@ -39,7 +39,7 @@
     AND P(INT, from)                                                                               \
     AND P(SOLE_OUT(T), packed)
 
-#define SDDMM_TURN_PARAMETERS(P, AND)                                                              \
+#define SDDMM_TRANSPOSE_PARAMETERS(P, AND)                                                         \
     P(INT, n) AND P(INT, k)                                                                        \
     AND P(SOLE_OUT(BITS), transposed)
 

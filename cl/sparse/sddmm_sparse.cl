@@ -3,17 +3,17 @@
 // both are.
 //
 // A group has `entries` consecutive entries of C, of whatever rows. LANES of its items share each
-// one's sum, and ITEMS / LANES entries go side by side. A sum is of terms, the elements of a sparse
-// row, and of what they meet:
+// one's sum, and ITEMS / LANES entries are computed side by side. A sum is over the terms, the
+// elements of a sparse row, times the elements of the other row in their columns:
 //
-// Where B is sparse the terms are a row of B. They meet a row of A that stands in local memory,
-// each element at its column. Of a sparse A it is known besides which columns are stored: what a
-// term meets elsewhere is 0, which has done harm only if the sum is NaN. Then it is taken once more
-// over what is stored. Where rows have more columns than there is room for, a dense one comes in
-// parts, one after the other, and sums wait; elements of a sparse one stand where their columns'
-// hashes are, and come in parts only if they are too many. Where B is dense the terms are a row of
-// A, and meet a row of B.
-#ifndef VECTOR_WIDTH // terms that an item takes at once, if it is a group: 4, 8 or 16; else 1
+// Where B is sparse the terms are a row of B, and the other row is of A, in local memory, each
+// element at its column. Of a sparse A there is also a flag for each stored column: elsewhere the
+// row is 0, which is wrong only if the sum is NaN. Then it is computed again over stored columns.
+// Where rows have more columns than there is room for, a dense one is loaded in parts, one after
+// the other, and sums wait; elements of a sparse one are placed by the hashes of their columns, and
+// loaded in parts only if they are too many. Where B is dense the terms are a row of A, and the
+// other row is of B.
+#ifndef VECTOR_WIDTH // terms that an item adds at once, if it is a group: 4, 8 or 16; else 1
 #define VECTOR_WIDTH 1
 #endif
 #include "base/parameters.clh"
@@ -36,7 +36,7 @@
 #ifndef INDICATOR // C's values are not read
 #define INDICATOR 0
 #endif
-#ifndef SHUFFLES // lanes join by: 0 local memory, 1 what does as shuffles do, 2 shuffles
+#ifndef SHUFFLES // lanes exchange sums by: 0 local memory, 1 emulated shuffles, 2 shuffles
 #define SHUFFLES 0
 #endif
 #ifndef WAITING // sums that wait for further parts, at most
@@ -70,25 +70,25 @@ typedef struct {
 #endif
 
 #define CHUNK   2048 // terms that an item adds up at a time, and then to those before
-#define AHEAD   8    // entries ahead, for one item, that rows of terms are asked for
+#define AHEAD   8    // entries ahead, for one item, that rows of terms are prefetched
 #define FETCHED 128  // bytes of their columns, and of their values
 
 #define SIDE_BY_SIDE (ITEMS / LANES)
 #define BOTH_SPARSE  (A_SPARSE && B_SPARSE)
 #define HASHED       (BOTH_SPARSE && PARTS)
 
-// What the items of a group tell each other.
+// Local memory in which the items of a group exchange values.
 typedef struct {
     int places[BOTH_SPARSE ? ITEMS : 1]; // of elements of A
     ACC values[BOTH_SPARSE ? ITEMS : 1];
-    state shares[LANES > 1 ? ITEMS : 1]; // of sums
+    state shares[LANES > 1 ? ITEMS : 1]; // partial sums
     ACC waiting[PARTS ? WAITING : 1];
 } exchange;
 
 #define DENSE_OR_SPARSE(OFFSETS, INDEXES, x)                                                       \
     SDDMM_SPARSE_FACTOR_PARAMETERS(DECLARE, COMMA, OFFSETS, INDEXES, x)
 
-// Of a factor that is dense or sparse.
+// A factor that is dense or sparse.
 typedef struct {
     global const A_OFFSET *offsets;
     global const A_INDEX *indices;
@@ -109,7 +109,7 @@ typedef struct {
             x##_values + x##_values_start, x##_row, x##_column                                     \
     }
 
-// ---- terms and what they meet
+// ---- terms and the other row
 
 #if B_SPARSE
 #define TERM_FACTOR b_factor
@@ -118,26 +118,26 @@ typedef struct {
 #else
 #define TERM_FACTOR a_factor
 #define TERM_INDEX  A_INDEX
-typedef uchar known; // nothing
+typedef uchar known; // not used
 // A row of B.
 typedef struct {
     global const T *values;
     long stride;
-} meeting;
+} other_row;
 
-INLINE int place_of(const meeting met, int column, bool is_careful)
+INLINE int place_of(const other_row other, int column, bool is_careful)
 {
     return column;
 }
 
-INLINE ACC met_at(const meeting met, int place)
+INLINE ACC value_at(const other_row other, int place)
 {
-    return load_one(met.values + place * met.stride);
+    return load_one(other.values + place * other.stride);
 }
 #endif
 
-// A row's terms, every LANES-th of them.
-INLINE ACC some_of_row(const TERM_FACTOR terms, long row, const meeting met, int lane,
+// Sum over every LANES-th term of a row.
+INLINE ACC some_of_row(const TERM_FACTOR terms, long row, const other_row other, int lane,
                        bool is_careful)
 {
     ACC sum = 0;
@@ -146,9 +146,9 @@ INLINE ACC some_of_row(const TERM_FACTOR terms, long row, const meeting met, int
         const long upto = min(stop, from + CHUNK * LANES);
         ACC some = 0;
         for (long p = from; p < upto; p += LANES) {
-            const int place = place_of(met, terms.indices[p], is_careful);
+            const int place = place_of(other, terms.indices[p], is_careful);
             if (place >= 0)
-                some += load_one(terms.values + p) * met_at(met, place);
+                some += load_one(terms.values + p) * value_at(other, place);
         }
         sum += some;
     }
@@ -161,27 +161,27 @@ INLINE ACC some_of_row(const TERM_FACTOR terms, long row, const meeting met, int
 #define WORD_short(p) as_ulong(vload4(0, p))
 #define SUM_OF(a, b)  ((a) + (b))
 
-// What VECTOR_WIDTH adjacent terms meet. Their columns are taken out of words: of columns in a
-// vector compilers make an instruction that gathers, which takes AMD's processors twice as long.
-INLINE ACCS all_met(const meeting met, global const TERM_INDEX *columns)
+// The other row in the columns of VECTOR_WIDTH adjacent terms. Columns are extracted from words,
+// because for a vector compilers gather, which takes AMD's processors twice as long.
+INLINE ACCS values_at(const other_row other, global const TERM_INDEX *columns)
 {
     ACC lanes[VECTOR_WIDTH];
 #pragma unroll
     for (int i = 0; i < VECTOR_WIDTH; ++i) {
         const ulong word = JOIN(WORD_, TERM_INDEX)(columns + i / IN_WORD * IN_WORD);
-        lanes[i] = met_at(met, (TERM_INDEX)(word >> i % IN_WORD * (64 / IN_WORD)));
+        lanes[i] = value_at(other, (TERM_INDEX)(word >> i % IN_WORD * (64 / IN_WORD)));
     }
     return VLOAD(lanes);
 }
 
-INLINE ACCS add_terms(ACCS sum, const TERM_FACTOR terms, long p, const meeting met)
+INLINE ACCS add_terms(ACCS sum, const TERM_FACTOR terms, long p, const other_row other)
 {
-    return multiply_add(load_vector(terms.values + p), all_met(met, terms.indices + p), sum);
+    return multiply_add(load_vector(terms.values + p), values_at(other, terms.indices + p), sum);
 }
 
-// All terms of a row, VECTOR_WIDTH or more behind the first of all. The last ones are taken up to
-// the row's end, and what of them comes twice or belongs to the row before is left out.
-INLINE ACC all_of_row(const TERM_FACTOR terms, long start, long stop, const meeting met)
+// Sum over all terms of a row that ends VECTOR_WIDTH or more after the first term of all. The last
+// vector ends where the row does; its terms that are repeated or of the row before are left out.
+INLINE ACC all_of_row(const TERM_FACTOR terms, long start, long stop, const other_row other)
 {
     ACCS sum = 0;
     long p = start;
@@ -189,39 +189,39 @@ INLINE ACC all_of_row(const TERM_FACTOR terms, long start, long stop, const meet
         const long upto = min(stop, p + CHUNK * VECTOR_WIDTH);
         ACCS some = 0;
         for (; p + VECTOR_WIDTH <= upto; p += VECTOR_WIDTH)
-            some = add_terms(some, terms, p, met);
+            some = add_terms(some, terms, p, other);
         sum += some;
     }
     if (p < stop) {
         const int others = (int)(p + VECTOR_WIDTH - stop);
-        sum = JOIN(first_, ACC)(others, add_terms(sum, terms, stop - VECTOR_WIDTH, met), sum);
+        sum = JOIN(first_, ACC)(others, add_terms(sum, terms, stop - VECTOR_WIDTH, other), sum);
     }
     ACROSS(SUM_OF, sum)
     return any_of(sum);
 }
 #endif
 
-INLINE ACC share_of_row(const TERM_FACTOR terms, long row, const meeting met, int lane)
+INLINE ACC share_of_row(const TERM_FACTOR terms, long row, const other_row other, int lane)
 {
 #if VECTOR_WIDTH > 1 && !PARTS
     const long start = terms.offsets[row], stop = terms.offsets[row + 1];
     if (stop - terms.offsets[0] >= VECTOR_WIDTH)
-        return all_of_row(terms, start, stop, met);
+        return all_of_row(terms, start, stop, other);
 #endif
-    return some_of_row(terms, row, met, lane, false);
+    return some_of_row(terms, row, other, lane, false);
 }
 
-INLINE ACC sum_of_row(const TERM_FACTOR terms, long row, const meeting met, int lane)
+INLINE ACC sum_of_row(const TERM_FACTOR terms, long row, const other_row other, int lane)
 {
-    ACC sum = share_of_row(terms, row, met, lane);
+    ACC sum = share_of_row(terms, row, other, lane);
 #if BOTH_SPARSE && !HASHED
     if (sum != sum)
-        sum = some_of_row(terms, row, met, lane, true);
+        sum = some_of_row(terms, row, other, lane, true);
 #endif
     return sum;
 }
 
-// What LANES neighbours have, added up, for the first of them. All items pass.
+// The sum over LANES neighbours, for the first of them. All items pass.
 INLINE ACC sum_of_lanes(ACC mine, int item, local exchange *x)
 {
 #if LANES > 1
@@ -279,18 +279,18 @@ typedef struct {
     long start, stop, last_stop;
 } run;
 
-// Unsigned: where clang finds a quotient and the rest of the same int it writes `freeze`, which
+// Unsigned: where clang finds a quotient and a remainder of the same int it writes `freeze`, which
 // Oclgrind 21.10 does not know.
-#define ITEMS_Y_OF(item) ((long)((uint)(item) / LANES))
+#define LANE_GROUP_OF(item) ((long)((uint)(item) / LANES))
 
-// So many turns for each item, of entry e, if that is one.
+// As many iterations for each item, with entry e, which may be `stop` or more.
 #define EACH_ENTRY(e, r)                                                                           \
-    for (long turn = (r).start, e = turn + ITEMS_Y_OF(item); turn < (r).stop;                      \
-         turn += SIDE_BY_SIDE, e = turn + ITEMS_Y_OF(item))
+    for (long from = (r).start, e = from + LANE_GROUP_OF(item); from < (r).stop;                   \
+         from += SIDE_BY_SIDE, e = from + LANE_GROUP_OF(item))
 
 #if B_SPARSE
-// Asks for the terms of an entry that comes later, and twice as late for where they begin: C names
-// rows in any order.
+// Prefetches the terms of a later entry, and the offset of those twice as far ahead: C has rows of
+// B in any order.
 INLINE void fetch_terms(const b_factor b, const run r, long e)
 {
     if (ITEMS > 1 || e + AHEAD >= r.last_stop)
@@ -304,14 +304,14 @@ INLINE void fetch_terms(const b_factor b, const run r, long e)
     }
 }
 
-// A part's share of the sums, which wait for others. All items pass.
-INLINE void add_part(const b_factor b, const run r, const meeting met, const output o,
+// Adds one part to the sums, which wait for further parts. All items pass.
+INLINE void add_part(const b_factor b, const run r, const other_row other, const output o,
                      bool is_first, int item, local exchange *x)
 {
     EACH_ENTRY(e, r)
     {
         fetch_terms(b, r, e);
-        ACC sum = e < r.stop ? sum_of_row(b, r.columns[e], met, item % LANES) : 0;
+        ACC sum = e < r.stop ? sum_of_row(b, r.columns[e], other, item % LANES) : 0;
         sum = sum_of_lanes(sum, item, x);
         if (e >= r.stop || item % LANES > 0)
             continue;
@@ -320,20 +320,20 @@ INLINE void add_part(const b_factor b, const run r, const meeting met, const out
         else
             write_entry(sum, o, e);
     }
-    ALL_PASS; // before anybody puts other elements there, or takes what waits
+    ALL_PASS; // before an item writes other elements there, or reads waiting sums
 }
 
-INLINE void take_run(const a_factor a, const b_factor b, const run r, meeting met, int k, int most,
-                     const output o, int item, local exchange *x)
+INLINE void take_run(const a_factor a, const b_factor b, const run r, other_row other, int k,
+                     int most, const output o, int item, local exchange *x)
 {
     const part all = row_of_a(a, r.row, k);
     part now = {all.start, all.start};
     do {
         now.start = now.stop;
         now.stop = PARTS ? min(all.stop, now.start + most) : all.stop;
-        put_part(a, r.row, now, &met, most, item, x);
-        add_part(b, r, met, o, now.start == all.start, item, x);
-        take_back(a, now, met, item, x);
+        put_part(a, r.row, now, &other, most, item, x);
+        add_part(b, r, other, o, now.start == all.start, item, x);
+        take_back(a, now, other, item, x);
     } while (now.stop < all.stop);
     for (long e = r.start + item; PARTS && e < r.stop; e += ITEMS)
         write_entry(x->waiting[e - r.start], o, e);
@@ -341,15 +341,15 @@ INLINE void take_run(const a_factor a, const b_factor b, const run r, meeting me
         ALL_PASS;
 }
 #else
-INLINE void take_run(const a_factor a, const b_factor b, const run r, meeting met, int k, int most,
-                     const output o, int item, local exchange *x)
+INLINE void take_run(const a_factor a, const b_factor b, const run r, other_row other, int k,
+                     int most, const output o, int item, local exchange *x)
 {
     EACH_ENTRY(e, r)
     {
         ACC sum = 0;
         if (e < r.stop) {
-            met.values = b.values + r.columns[e] * b.row;
-            sum = sum_of_row(a, r.row, met, item % LANES);
+            other.values = b.values + r.columns[e] * b.row;
+            sum = sum_of_row(a, r.row, other, item % LANES);
         }
         sum = sum_of_lanes(sum, item, x);
         if (e < r.stop && item % LANES == 0)
@@ -382,10 +382,10 @@ kernel GROUP void sddmm_sparse(SDDMM_SPARSE_ENTRIES_PARAMETERS(DECLARE, COMMA),
     }
     global const OFFSET *const rows = offsets + offsets_start;
 #if B_SPARSE
-    const meeting met = {.values = row_values, .known = row_known};
-    clear_row(met, k, item);
+    const other_row other = {.values = row_values, .known = row_known};
+    clear_row(other, k, item);
 #else
-    const meeting met = {b.values, b.column};
+    const other_row other = {b.values, b.column};
 #endif
     run r = {.columns = indices + indices_start, .row = -1, .start = first, .last_stop = stop};
     for (long end = first; r.start < stop; r.start = r.stop) {
@@ -394,6 +394,6 @@ kernel GROUP void sddmm_sparse(SDDMM_SPARSE_ENTRIES_PARAMETERS(DECLARE, COMMA),
             end = min((long)rows[r.row + 1], stop);
         }
         r.stop = PARTS ? min(end, r.start + WAITING) : end;
-        take_run(a, b, r, met, k, most, o, item, &x);
+        take_run(a, b, r, other, k, most, o, item, &x);
     }
 }

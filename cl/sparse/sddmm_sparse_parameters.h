@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the kernel of sampled products of sparse factors takes: C and D, then A, then B, then the
+// Parameters of the kernel of sampled products of sparse factors: C and D, then A, then B, then the
 // numbers, and local memory for a row of A.
 #ifndef WEFT_SDDMM_SPARSE_PARAMETERS_H
 #define WEFT_SDDMM_SPARSE_PARAMETERS_H
@@ -19,7 +19,7 @@
     AND P(INT, k)                                                                                  \
     AND P(INT, most)
 
-// Arrays of a sparse factor; or of a dense one values, and strides.
+// The arrays of a sparse factor, or the values and strides of a dense one.
 #define SDDMM_SPARSE_FACTOR_PARAMETERS(P, AND, OFFSETS, INDEXES, x)                                \
     P(SOLE_IN(OFFSETS), x##_offsets)                                                               \
     AND P(LONG, x##_offsets_start) AND P(SOLE_IN(INDEXES), x##_indices) AND P(                     \

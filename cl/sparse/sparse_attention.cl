@@ -2,26 +2,26 @@
 // O = softmax(scale Q K^T at the entries of M) V, with M a sparse matrix by rows (CSR): each row of
 // O is a mean of rows of V, those that the row of M names, weighted by exp(scale q k).
 //
-// LANES items share a row. They go through its entries a block at a time: dot products, what is
-// largest so far, weights, and rows of V onto sums in registers, which shrink when the largest has
-// grown. Item `lane` sums OUTPUTS vectors of VECTOR_WIDTH columns, LANES x VECTOR_WIDTH apart;
-// ROWS_PER_GROUP rows make a group. Group (x, y, z) has the rows of row block x, the columns of
-// n-tile y, and matrix z of the batch.
+// LANES items share a row. They process its entries a block at a time: dot products, the running
+// maximum, weights, and weighted rows of V added to sums in registers, which are rescaled when the
+// maximum grows. Item `lane` sums OUTPUTS vectors of VECTOR_WIDTH columns, LANES x VECTOR_WIDTH
+// apart; ROWS_PER_GROUP rows make a group. Group (x, y, z) has the rows of row block x, the columns
+// of n-tile y, and matrix z of the batch.
 //
-//   attention_csr_rows     rows_per_item rows, one after the other; leaves long rows alone
-//   attention_csr_row_chunks   what one row chunk of a long row comes to, to scratch memory
-//   attention_csr_combine  joins a long row's row chunks, in order
+//   attention_csr_rows        rows_per_item rows, one after the other, but not long rows
+//   attention_csr_row_chunks  maximum and sums of one row chunk of a long row, to scratch memory
+//   attention_csr_combine     combines a long row's row chunks, in order
 //
-// The last vector along k is moved back to end there, its lanes that come twice 0. So is the last
+// The last vector along k is moved back to end there, and its repeated lanes are 0. So is the last
 // one along the columns of V: it computes some columns twice, and each is written once. The host
-// promises as much as VECTOR_WIDTH of both.
+// promises at least VECTOR_WIDTH of both.
 #include "base/parameters.clh"
 #include "base/types.clh"
 
 #ifndef LANES // items that share a row
 #define LANES 4
 #endif
-#ifndef VECTORS // of a row of Q that an item keeps
+#ifndef VECTORS // of a row of Q that an item caches in registers
 #define VECTORS 2
 #endif
 #ifndef OUTPUTS // vectors of a row of O that an item sums
@@ -43,7 +43,7 @@
 
 #include "base/dots.clh"
 #include "base/exp.clh"
-#include "base/turns.clh"
+#include "base/iterations.clh"
 #include "operand/rows.clh"
 #include "operand/stretches.clh"
 
@@ -68,8 +68,8 @@ typedef struct {
     ACC scale;
 } operands;
 
-// Where the matrix of a group lies: its head, and which of a batch of heads. No %, which beside a
-// division of the same numbers makes an instruction that Oclgrind 21.10 does not know.
+// The start of a group's matrix, by its head and its batch. No %, which beside a division of the
+// same numbers makes an instruction that Oclgrind 21.10 does not know.
 INLINE long matrix_at(long n_heads, long outer, long inner)
 {
     const long matrix = GROUP_ALONG_Z, batch = matrix / n_heads;
@@ -85,26 +85,26 @@ INLINE long matrix_at(long n_heads, long outer, long inner)
             scale                                                                                  \
     }
 
-// Local memory of a group: shares of products, then a block's products and weights, row by row.
+// Local memory of a group: partial products, then a block's products and weights, row by row.
 typedef struct {
     local state *shares;
     local ACC *products, *weights;
-    local int *turns;
+    local int *iterations;
 } exchange;
 
 #if LANES > 1
 #define DECLARE_EXCHANGE                                                                           \
     local state shared_shares[EXCHANGED(ROWS_PER_GROUP)];                                          \
     local ACC shared_products[ROWS_PER_GROUP * LANES], shared_weights[ROWS_PER_GROUP * LANES];     \
-    local int shared_turns[ROWS_PER_GROUP];                                                        \
+    local int shared_iterations[ROWS_PER_GROUP];                                                   \
     const exchange X = {shared_shares, shared_products + get_local_id(1) * LANES,                  \
-                        shared_weights + get_local_id(1) * LANES, shared_turns};
+                        shared_weights + get_local_id(1) * LANES, shared_iterations};
 #else
 #define DECLARE_EXCHANGE const exchange X = {0, 0, 0, 0};
 #endif
 
-// What a row has come to: the largest product, the sum of exp(product - base), where base is that
-// largest one or, where that is -infinity, 0.
+// State of a row: the largest product, and the sum of exp(product - base), where base is the
+// largest product or, where that is -infinity, 0.
 typedef struct {
     ACC top, sum;
 } weighing;
@@ -140,8 +140,8 @@ INLINE SUMS block_sums_of(ACCS q[VECTORS], const operands A, int row, long e, in
 #endif
     state shares[BLOCK];
 #if LANES > 1
-    // Without a branch between them all rows of K are asked for together; the last one again and
-    // again where there are fewer.
+    // Without a branch between them all rows of K are loaded together; the last one repeatedly
+    // where there are fewer.
     if (A.depth == TILE && count > 0) {
         if (is_new)
             load_row(q, A.q + row * A.q_row, A.q_column, QK_ADJACENT, 0, TILE, QK_ADJACENT, 0);
@@ -168,7 +168,7 @@ INLINE SUMS block_sums_of(ACCS q[VECTORS], const operands A, int row, long e, in
     return block_sums(shares, X.shares);
 }
 
-// The same, scaled; -infinity behind them.
+// The same, scaled; -infinity after them.
 INLINE SUMS products_of(ACCS q[VECTORS], const operands A, int row, long e, int count, bool is_new,
                         const exchange X)
 {
@@ -197,7 +197,7 @@ INLINE ACC largest_of(SUMS x, const exchange X)
     return any_of(x);
 }
 
-// Their weights, and what these sum up to.
+// Their weights, and the sum of these.
 INLINE ACC weigh(ACC weights[BLOCK], SUMS products, ACC base, const exchange X)
 {
     ACCS x = exp_below(products - (ACCS)base);
@@ -241,7 +241,7 @@ INLINE void add_weighted(ACCS out[OUTPUTS], const operands A, const long offsets
 }
 
 // out = sum over the entries start .. stop - 1 of exp(product - base) v, in the item's columns. A
-// row that lanes share takes as many turns as any other of its group.
+// row that lanes share takes as many iterations as the longest of its group.
 INLINE weighing attend(ACCS out[OUTPUTS], const operands A, int row, long start, long stop,
                        int n_columns, const exchange X)
 {
@@ -253,14 +253,14 @@ INLINE weighing attend(ACCS out[OUTPUTS], const operands A, int row, long start,
         offsets[v] = column_of(v, n_columns) * A.v_column;
         out[v] = 0;
     }
-    int turns = (int)((stop - start + BLOCK - 1) / BLOCK);
+    int iterations = (int)((stop - start + BLOCK - 1) / BLOCK);
 #if LANES > 1
-    turns = turns_of_group(X.turns, turns);
+    iterations = iterations_of_group(X.iterations, iterations);
 #endif
-    for (int turn = 0; turn < turns; ++turn) {
-        const long e = start + (long)turn * BLOCK;
+    for (int i = 0; i < iterations; ++i) {
+        const long e = start + (long)i * BLOCK;
         const int count = (int)clamp(stop - e, 0L, (long)BLOCK);
-        const SUMS products = products_of(q, A, row, e, count, turn == 0, X);
+        const SUMS products = products_of(q, A, row, e, count, i == 0, X);
         const ACC largest = largest_of(products, X);
         if (largest > w.top) {
             const ACC by = exp(w.top - largest);
@@ -300,7 +300,7 @@ INLINE void write_columns(ACCS x, global T *row, long stride, int v, int n_colum
     store_one(lanes[i], row + (column + i) * stride);
 }
 
-// Where nothing has a weight, 0.
+// The factor of a row's sums: 0 where all weights are 0.
 INLINE ACC share_of_one(weighing w)
 {
     return w.sum == 0 ? (ACC)0 : (ACC)1 / w.sum;
@@ -330,14 +330,14 @@ kernel GROUP void attention_csr_rows(DENSE_Q, DENSE_K, DENSE_V, DENSE_O, ENTRIES
     }
 }
 
-// Piece p goes to scratch[batch][p]: the largest product, the sum, and n_columns sums.
+// Row chunk p goes to scratch[batch][p]: the largest product, the sum, and n_columns sums.
 kernel GROUP void attention_csr_row_chunks(DENSE_Q, DENSE_K, DENSE_V, ENTRIES_OF_M,
                                            ATTENTION_ROW_CHUNKS_PARAMETERS(DECLARE, COMMA))
 {
     DECLARE_EXCHANGE
     const operands A = OPERANDS;
     const int p = get_group_id(0) * ROWS_PER_GROUP + get_local_id(1);
-    row_row_chunk mine = {0, 0, 0, 0, 0};
+    chunk_of_row mine = {0, 0, 0, 0, 0};
     if (p < n_row_chunks)
         mine = row_chunk_at(offsets + offsets_start, n_rows, row_chunk, p);
     ACCS sums[OUTPUTS];
@@ -358,14 +358,14 @@ kernel GROUP void attention_csr_row_chunks(DENSE_Q, DENSE_K, DENSE_V, ENTRIES_OF
     }
 }
 
-// Piece p, where it is the first of a row, stands for the row.
+// The item of row chunk p computes the whole row, if p is the first of it.
 kernel GROUP void attention_csr_combine(DENSE_O, ENTRIES_OF_M,
                                         ATTENTION_COMBINE_PARAMETERS(DECLARE, COMMA))
 {
     const int p = get_group_id(0) * ROWS_PER_GROUP + get_local_id(1);
     if (p >= n_row_chunks)
         return;
-    const row_row_chunk first = row_chunk_at(offsets + offsets_start, n_rows, row_chunk, p);
+    const chunk_of_row first = row_chunk_at(offsets + offsets_start, n_rows, row_chunk, p);
     if (first.count == 0 || first.first != p)
         return;
     const long step = n_columns + 2;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the kernels of attention over a sparse mask take: dense operands, M, and a list of each
-// kernel's.
+// Parameters of the kernels of attention over a sparse mask: dense operands, M, and those of each
+// kernel.
 #ifndef WEFT_SPARSE_ATTENTION_PARAMETERS_H
 #define WEFT_SPARSE_ATTENTION_PARAMETERS_H
 
-// Q, K, V or O, whose numbers are named by a small letter; O is written.
+// Q, K, V or O; the names of its numbers begin with a small letter. O is written.
 #define ATTENTION_DENSE_PARAMETERS(P, AND, KIND, X, x)                                             \
     P(KIND(T), X)                                                                                  \
     AND P(LONG, x##_start) AND P(LONG, x##_row) AND P(LONG, x##_column) AND P(LONG, x##_outer) AND \

@@ -2,15 +2,15 @@
 // Y = softmax(scale X) over the entries of each row of a sparse matrix (CSR); or, backward,
 // dX = scale Y (dY - sum of Y dY).
 //
-// Rows are distributed out by entries, each row counted as one more: group x has the rows that
-// begin in chunk x of so many. LANES items share a row, of up to KEEP entries, and ROWS_PER_GROUP
-// rows are done side by side; longer ones the whole group shares. With vectors there is one item,
-// and takes as many rows at a time as KEEP entries are. Group y has matrix y of the batch.
+// Rows are distributed by entries, each row counted as one more: group x has the rows that begin in
+// chunk x of `chunk` of these. LANES items share a row of up to CACHED entries, and ROWS_PER_GROUP
+// rows are computed side by side; the whole group shares longer ones. With vectors a group is one
+// item, which computes rows of up to CACHED entries at a time. Group y has matrix y of the batch.
 //
-//   sparse_softmax_rows     all rows but the long ones
-//   sparse_softmax_row_chunks   what each row chunk of a long row comes to, to scratch memory
-//   sparse_softmax_combine  what its row chunks come to together, in order
-//   sparse_softmax_apply    each row chunk written with that
+//   sparse_softmax_rows        all rows but the long ones
+//   sparse_softmax_row_chunks  maximum and sum of each row chunk of a long row, to scratch memory
+//   sparse_softmax_combine     combines these for each long row, in order
+//   sparse_softmax_apply       writes each row chunk with the result
 //
 // The host promises that Y is X's or dY's memory, or shares none with them; that LANES and
 // ROWS_PER_GROUP are powers of two, and 1 where VECTOR_WIDTH is above 1.
@@ -23,10 +23,10 @@
 #ifndef ROWS_PER_GROUP // rows side by side in a group
 #define ROWS_PER_GROUP 1
 #endif
-#ifndef KEEP // entries that an item with vectors, or a row's lanes, take at a time
-#define KEEP 256
+#ifndef CACHED // entries that an item with vectors, or a row's lanes, cache at a time
+#define CACHED 256
 #endif
-#ifndef SHUFFLES // lanes join by: 0 local memory, 1 what does as shuffles do, 2 shuffles
+#ifndef SHUFFLES // lanes exchange values by: 0 local memory, 1 emulated shuffles, 2 shuffles
 #define SHUFFLES 0
 #endif
 #ifndef BACKWARD // 1: of Y, given as X, and dY
@@ -34,7 +34,7 @@
 #endif
 
 #define UNROLL      1
-#define RUN         64 // terms of a lane that are added up plainly
+#define RUN         64 // terms of a lane that are added without compensation
 #define GROUP_ITEMS (LANES * ROWS_PER_GROUP)
 #define GROUP       IN_SUB_GROUPS __attribute__((reqd_work_group_size(LANES, ROWS_PER_GROUP, 1)))
 
@@ -47,7 +47,7 @@
 #include "sparse/sparse_row.clh"
 #include "sparse/sparse_softmax_parameters.h"
 #if VECTOR_WIDTH > 1
-#include "sparse/sparse_kept.clh"
+#include "sparse/sparse_cached.clh"
 #else
 #include "sparse/sparse_lanes.clh"
 #endif
@@ -100,37 +100,37 @@ kernel GROUP void sparse_softmax_row_chunks(VALUES, ROWS, ROW_CHUNKS)
     GET_SHARED;
     GET_OPERANDS;
     GET_ROWS;
-    const items_y t = ITEMS_OF_GROUP;
+    const item_group group = ITEMS_OF_GROUP;
     const long p = get_group_id(0);
-    const row_row_chunk mine = row_chunk_at(offsets, n_rows, row_chunk, p);
+    const chunk_of_row mine = row_chunk_at(offsets, n_rows, row_chunk, p);
     if (mine.count == 0)
         return;
-    const finals f = swept(&o, mine.start, mine.stop - mine.start, t);
-    if (t.lane == 0)
+    const finals f = swept(&o, mine.start, mine.stop - mine.start, group);
+    if (group.lane == 0)
         put_found(ROW_CHUNK(p), f);
 }
 
-// The state of a row's first row chunk becomes what the row is rewritten with.
+// The state of a row's first row chunk becomes the maximum and the factor of the row.
 kernel GROUP void sparse_softmax_combine(ROWS, ROW_CHUNKS)
 {
     GET_SHARED;
     GET_ROWS;
-    const items_y t = ITEMS_OF_GROUP;
+    const item_group group = ITEMS_OF_GROUP;
     const long p = get_group_id(0);
-    const row_row_chunk mine = row_chunk_at(offsets, n_rows, row_chunk, p);
+    const chunk_of_row mine = row_chunk_at(offsets, n_rows, row_chunk, p);
     if (mine.count == 0 || mine.first != p)
         return;
     global ACC *found = ROW_CHUNK(p);
     finals f = {-LARGEST, 0};
-    for (int i = t.lane; i < mine.count; i += t.width)
+    for (int i = group.lane; i < mine.count; i += group.width)
         f.top = larger(f.top, (ACCS)found[2 * i]);
-    f.top = largest_of_items(f.top, t);
+    f.top = largest_of_items(f.top, group);
     ACCS sum = 0, compensation = 0;
-    for (int i = t.lane; i < mine.count; i += t.width)
+    for (int i = group.lane; i < mine.count; i += group.width)
         add_compensated(&sum, &compensation,
                         found[2 * i + 1] * exp_below((ACCS)found[2 * i] - f.top));
-    f.factor = factor_of(sum_of_items(sum_with_compensation(sum, compensation), t));
-    if (t.lane == 0)
+    f.factor = factor_of(sum_of_items(sum_with_compensation(sum, compensation), group));
+    if (group.lane == 0)
         put_found(found, f);
 }
 
@@ -139,12 +139,12 @@ kernel GROUP void sparse_softmax_apply(VALUES, ROWS, ROW_CHUNKS)
     GET_SHARED;
     GET_OPERANDS;
     GET_ROWS;
-    const items_y t = ITEMS_OF_GROUP;
+    const item_group group = ITEMS_OF_GROUP;
     const long p = get_group_id(0);
-    const row_row_chunk mine = row_chunk_at(offsets, n_rows, row_chunk, p);
+    const chunk_of_row mine = row_chunk_at(offsets, n_rows, row_chunk, p);
     if (mine.count == 0)
         return;
     global const ACC *found = ROW_CHUNK(mine.first);
     const finals f = {found[0], found[1]};
-    rewrite(&o, mine.start, mine.stop - mine.start, f, t);
+    rewrite(&o, mine.start, mine.stop - mine.start, f, group);
 }

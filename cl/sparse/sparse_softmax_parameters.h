@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the kernels of sparse_softmax.cl take.
+// Parameters of the kernels of sparse_softmax.cl.
 #ifndef WEFT_SPARSE_SOFTMAX_PARAMETERS_H
 #define WEFT_SPARSE_SOFTMAX_PARAMETERS_H
 
-// Each of the values is of one matrix: entry e of matrix b is values[start + b * batch + e]. What
-// is written goes past the caches if `stream`.
+// Entry e of matrix b is values[start + b * batch + e]. Results are written past the caches if
+// `stream`.
 #define VALUES_PARAMETERS(P, AND)                                                                  \
     P(IN(T), x)                                                                                    \
     AND P(LONG, x_start)                                                                           \
@@ -18,13 +18,13 @@
     AND P(NUMBER(ACC), scale)                                                                      \
     AND P(INT, stream)
 
-// Long rows have more than 2 * row chunk entries.
+// Long rows have more than 2 * row_chunk entries.
 #define ROWS_PARAMETERS(P, AND)                                                                    \
     P(INT, n_rows) AND P(LONG, row_chunk)                                                          \
     AND P(SOLE_IN(OFFSET), offsets)                                                                \
     AND P(LONG, offsets_start)
 
-// States of row chunks stand one behind the other, and those of matrices: their tops and sums.
+// The states of row chunks, a maximum and a sum each: [matrix][row chunk].
 #define ROW_CHUNKS_PARAMETERS(P, AND) P(LONG, n_row_chunks) AND P(SOLE_OUT(ACC), scratch)
 
 #define CHUNK_PARAMETERS(P, AND) P(LONG, chunk)

@@ -7,17 +7,17 @@ kernel GROUP void spgemm_count(COUNT_PARAMETERS(DECLARE, COMMA), FACTORS, NOTES,
 {
     ROWS_OF_GROUP(rows, n_rows);
     GET_FACTORS;
-    GET_ITEMS_Y(item);
+    GET_ITEM_GROUP(item);
     stretch s = new_stretch(n_cols, marks, words, 0, 0, 0, item);
     for (long row = first_row; row < last_row; ++row) {
-        const int n_products = products_of_row(&f, row, t);
+        const int n_products = products_of_row(&f, row, group);
         fetch_row(&f, row + 1, last_row, false);
         const bool is_noted =
-            note_row(notes + notes_start, most_noted, row, IS_LONG(n_products), t);
+            note_row(notes + notes_start, most_noted, row, IS_LONG(n_products), group);
         NUMBER n = 0, total;
         for (int from = is_noted ? n_cols : 0; from < n_cols;) {
             begin_stretch(&s, from, n_cols, n_products);
-            from = sweep_row(&f, row, &s, TO_MARK, t);
+            from = sweep_row(&f, row, &s, TO_MARK, group);
             n += count_and_clear(&s, item);
         }
         sum_before(n, item, nodes, &total);
@@ -28,12 +28,12 @@ kernel GROUP void spgemm_count(COUNT_PARAMETERS(DECLARE, COMMA), FACTORS, NOTES,
 
 #if SHARED
 // How many of the words' bits are set. All items pass.
-INLINE NUMBER count_marks(local const mark_word *words, int n_words, items_y t)
+INLINE NUMBER count_marks(local const mark_word *words, int n_words, item_group group)
 {
     NUMBER n = 0, total;
-    for (int i = t.item; i < n_words; i += ITEMS)
+    for (int i = group.item; i < n_words; i += ITEMS)
         n += (NUMBER)popcount(words[i]);
-    sum_before(n, t.item, t.nodes, &total);
+    sum_before(n, group.item, group.nodes, &total);
     return total;
 }
 
@@ -45,7 +45,7 @@ kernel GROUP void spgemm_count_long(COUNT_LONG_PARAMETERS(DECLARE, COMMA), FACTO
     const long first = get_group_id(0) * share * chunk;
     const int last = (int)min(first + share * chunk, (long)n_cols);
     GET_FACTORS;
-    GET_ITEMS_Y(item);
+    GET_ITEM_GROUP(item);
     EACH_NOTED_ROW(i)
     {
         const long row = notes[notes_start + 1 + i];
@@ -54,13 +54,13 @@ kernel GROUP void spgemm_count_long(COUNT_LONG_PARAMETERS(DECLARE, COMMA), FACTO
         for (int from = (int)first; from < last; from += s.width) {
             s = new_stretch(last - from, marks, words, 0, 0, 0, item);
             begin_stretch(&s, from, last, MOST_PRODUCTS);
-            sweep_row(&f, row, &s, TO_MARK, t);
+            sweep_row(&f, row, &s, TO_MARK, group);
             const long end = (long)from + s.width;
             for (long i_chunk = from / chunk; i_chunk * chunk < end; ++i_chunk) {
                 const long begin = max(i_chunk * chunk, (long)from);
                 const long stop = min((i_chunk + 1) * chunk, end);
-                const NUMBER n =
-                    count_marks(marks + (begin - from) / WORD, words_of((int)(stop - begin)), t);
+                const NUMBER n = count_marks(marks + (begin - from) / WORD,
+                                             words_of((int)(stop - begin)), group);
                 if (item == 0)
                     of_row[i_chunk] = n + (begin > i_chunk * chunk ? of_row[i_chunk] : 0);
             }
@@ -71,12 +71,12 @@ kernel GROUP void spgemm_count_long(COUNT_LONG_PARAMETERS(DECLARE, COMMA), FACTO
 kernel GROUP void spgemm_join_long(JOIN_LONG_PARAMETERS(DECLARE, COMMA), NOTES, COUNTS(IN),
                                    OFFSETS(SOLE_OUT))
 {
-    GET_ITEMS_Y(get_local_id(0));
+    GET_ITEM_GROUP(get_local_id(0));
     EACH_NOTED_ROW(i)
     {
         global const NUMBER *const of_row = counts + counts_start + (long)i * n_chunks;
-        const NUMBER n = sum_of_chunks(of_row, n_chunks, t);
-        if (t.item == 0)
+        const NUMBER n = sum_of_chunks(of_row, n_chunks, group);
+        if (group.item == 0)
             c_offsets[c_offsets_start + notes[notes_start + 1 + i]] = n;
     }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // C = alpha A B + beta C, with a dense C: see spgemm.clh. Each column has a sum; that of a long row
-// is one of LONG_SUM entries at a time, which are added up behind the `room` sums of a stretch.
+// is of LONG_SUM entries at a time, and added to a total after the `room` sums of a stretch.
 #include "sparse/spgemm.clh"
 
 #ifndef COLUMNS_ADJACENT // C has stride 1 along its rows
@@ -28,7 +28,7 @@ INLINE void put_element(const dense_row to, int column, ACC x)
     store_one(to.beta != 0 ? multiply_add(to.beta, load_one(p), x) : x, p);
 }
 
-// What a row chunk came to.
+// Adds the sums of a row chunk to the totals.
 INLINE void add_row_chunk(const stretch *s, int item)
 {
     for (int c = item; c < s->width; c += ITEMS) {
@@ -37,7 +37,7 @@ INLINE void add_row_chunk(const stretch *s, int item)
     }
 }
 
-// All sums of a stretch. What is 0 is no -0, as it is not beside the stretch.
+// Writes all sums of a stretch. -0 becomes 0, as outside of the stretch.
 INLINE void put_sums(const dense_row to, const stretch *s, local const ACC *sums, int item)
 {
     for (int c = item; c < s->width; c += ITEMS) {
@@ -46,20 +46,20 @@ INLINE void put_sums(const dense_row to, const stretch *s, local const ACC *sums
     }
 }
 
-// Columns first .. last - 1, to which nothing is added.
+// Writes columns first .. last - 1 with sums of 0.
 INLINE void put_nothing(const dense_row to, int first, int last, int item)
 {
     for (int left = last - first - item; left > 0; left -= ITEMS)
         put_element(to, last - left, 0);
 }
 
-// Columns first .. last - 1, at most `most` at a time, for which there is room for `all` sums. A
-// column is cleared, summed up and put by the same item. All items pass.
+// Computes columns first .. last - 1, at most `most` at a time, with room for `all` sums. A column
+// is cleared, summed and written by the same item. All items pass.
 INLINE void put_range(const factors *f, long row, int first, int last, int most, int all,
-                      local ACC *sums, const dense_row to, items_y t)
+                      local ACC *sums, const dense_row to, item_group group)
 {
     if (to.alpha == 0) {
-        put_nothing(to, first, last, t.item);
+        put_nothing(to, first, last, group.item);
         return;
     }
     const bool in_row_chunks = has_long_sums(f, row, all);
@@ -69,18 +69,18 @@ INLINE void put_range(const factors *f, long row, int first, int last, int most,
     while (from < last) {
         const stretch s = {
             .from = from, .width = min(min(most, room), last - from), .room = room, .sums = sums};
-        for (int c = t.item; c < s.width; c += ITEMS)
+        for (int c = group.item; c < s.width; c += ITEMS)
             sums[c] = totals[c] = 0;
         int next = last;
         // The offsets are read again each time: Intel's Max 1550 has no registers left for them.
         for (long e = f->a_offsets[row]; e < f->a_offsets[row + 1]; e += LONG_SUM) {
             const long stop = min(e + LONG_SUM, (long)f->a_offsets[row + 1]);
-            next = min(next, sweep_entries(f, e, stop, &s, TO_DENSE, t));
+            next = min(next, sweep_entries(f, e, stop, &s, TO_DENSE, group));
             if (in_row_chunks)
-                add_row_chunk(&s, t.item);
+                add_row_chunk(&s, group.item);
         }
-        put_sums(to, &s, totals, t.item);
-        put_nothing(to, s.from + s.width, next, t.item);
+        put_sums(to, &s, totals, group.item);
+        put_nothing(to, s.from + s.width, next, group.item);
         from = next;
     }
 }
@@ -89,17 +89,17 @@ kernel GROUP void spgemm_dense(DENSE_PARAMETERS(DECLARE, COMMA), FACTORS, NOTES,
 {
     ROWS_OF_GROUP(rows, n_rows);
     GET_FACTORS;
-    GET_ITEMS_Y(item);
+    GET_ITEM_GROUP(item);
     const long last_product_row = alpha != 0 ? last_row : first_row;
     for (long row = first_row; row < last_row; ++row) {
         const dense_row to = DENSE_ROW(row);
-        const int n_products = alpha != 0 ? products_of_row(&f, row, t) : 0;
+        const int n_products = alpha != 0 ? products_of_row(&f, row, group) : 0;
         fetch_row(&f, row + 1, last_product_row, true);
         const bool is_noted =
-            note_row(notes + notes_start, most_noted, row, IS_LONG(n_products), t);
-        if (!is_noted) // not an empty range, for which some compiler lacks registers
+            note_row(notes + notes_start, most_noted, row, IS_LONG(n_products), group);
+        if (!is_noted) // not an empty range, for which one compiler runs out of registers
             put_range(&f, row, 0, n_cols, width_for(n_products, n_cols, columns, 1), columns, sums,
-                      to, t);
+                      to, group);
     }
 }
 
@@ -109,12 +109,12 @@ kernel GROUP void spgemm_dense_long(DENSE_LONG_PARAMETERS(DECLARE, COMMA), FACTO
 {
     const int first = (int)(get_group_id(0) * chunk), last = (int)min(first + chunk, (long)n_cols);
     GET_FACTORS;
-    GET_ITEMS_Y(get_local_id(0));
+    GET_ITEM_GROUP(get_local_id(0));
     EACH_NOTED_ROW(i)
     {
         const long row = notes[notes_start + 1 + i];
         const dense_row to = DENSE_ROW(row);
-        put_range(&f, row, first, last, columns, columns, sums, to, t);
+        put_range(&f, row, first, last, columns, columns, sums, to, group);
     }
 }
 #endif

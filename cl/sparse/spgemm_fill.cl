@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The entries of C = A B, once it is known where each row begins: see spgemm.clh. A row's products
-// are gone through to mark their columns, at once to add them up where each column has a sum, and
-// else once more for as many entries as there is room for.
+// The entries of C = A B, from C's offsets: see spgemm.clh. A sweep over a row's products marks
+// their columns. It adds them up, too, where each column has a sum; else further sweeps do so, each
+// for as many entries as there is room for.
 #include "sparse/spgemm.clh"
 
 #ifndef C_INDEX // of C; its offsets are NUMBER
@@ -16,31 +16,31 @@ typedef struct {
     long place, stop;
 } entries;
 
-// The first product is added to that as it is.
+// Sums start at -0, so that the first product does not change.
 INLINE void clear_sums(const stretch *s, int n, int item)
 {
     for (int i = item; i < n; i += ITEMS)
         clear_sum(s, i, -(ACC)0);
 }
 
-// How many of a stretch's entries stand before this item's; 0 of an old stretch. For several items,
-// also how many there are. All items pass.
-INLINE int entries_before(const stretch *s, bool is_new, items_y t, NUMBER *total)
+// How many of a stretch's entries precede this item's; 0 of an old stretch. For several items, also
+// how many there are. All items pass.
+INLINE int entries_before(const stretch *s, bool is_new, item_group group, NUMBER *total)
 {
 #if ITEMS == 1
     return 0;
 #else
-    const int item = t.item;
+    const int item = group.item;
     WORDS_OF_ITEM;
     NUMBER n = 0;
     for (int w = first; w < last && is_new; ++w)
         n += (NUMBER)popcount(s->marks[w]);
-    return (int)sum_before(n, item, t.nodes, total);
+    return (int)sum_before(n, item, group.nodes, total);
 #endif
 }
 
-// Indices of this item's entries, of which n stand before them, with their values where each column
-// has a sum, and else the words' ranks. How many stand before what is behind them.
+// Writes indices of this item's entries, which n entries precede, and their values where each
+// column has a sum, or else the words' ranks. Returns how many entries precede the next item's.
 INLINE int put_indices(const stretch *s, int n, entries to, int item)
 {
     WORDS_OF_ITEM;
@@ -61,7 +61,7 @@ INLINE int put_indices(const stretch *s, int n, entries to, int item)
     return n;
 }
 
-// Values of entries that have ranks and now sums.
+// Writes values of entries that have ranks and now sums.
 INLINE void put_values(const stretch *s, entries to, int item)
 {
     const long place = to.place + s->first;
@@ -69,25 +69,25 @@ INLINE void put_values(const stretch *s, entries to, int item)
         store_one(sum_at(s, i), to.values + place + i);
 }
 
-// A sweep; for one item a loop for each purpose, which elsewhere would take long to compile.
-INLINE int sweep_row_to(int purpose, const factors *f, long row, const stretch *s, items_y t)
+// A sweep. For one item there is a loop for each purpose; for several it would compile too long.
+INLINE int sweep_row_to(int purpose, const factors *f, long row, const stretch *s, item_group group)
 {
 #if ITEMS == 1
     if (purpose == TO_MARK)
-        return sweep_row(f, row, s, TO_MARK, t);
+        return sweep_row(f, row, s, TO_MARK, group);
     if (purpose == TO_SUM)
-        return sweep_row(f, row, s, TO_SUM, t);
-    return sweep_row(f, row, s, TO_BOTH, t);
+        return sweep_row(f, row, s, TO_SUM, group);
+    return sweep_row(f, row, s, TO_BOTH, group);
 #else
-    return sweep_row(f, row, s, purpose, t);
+    return sweep_row(f, row, s, purpose, group);
 #endif
 }
 
-// The entries of columns first .. last - 1 of a row: one stretch after the other, each in one sweep
-// that marks columns and further ones for as many sums as there is room for, unless each column has
-// one. There is one place for all sweeps, where all items pass, lest compiling take long.
+// Writes the entries of columns first .. last - 1 of a row: one stretch after the other, each in
+// one sweep that marks columns and further ones for as many sums as there is room for, unless each
+// column has one. All items pass. All sweeps are one call, so that it compiles quickly.
 INLINE void fill_range(const factors *f, long row, int n_products, int first, int last, int room,
-                       stretch *s, entries to, items_y t)
+                       stretch *s, entries to, item_group group)
 {
     int from = first, next = first, n = 0;
     s->n_sums = 0;
@@ -97,33 +97,33 @@ INLINE void fill_range(const factors *f, long row, int n_products, int first, in
         const bool is_new = s->n_sums == 0;
         if (is_new)
             begin_stretch(s, from, last, n_products);
-        clear_sums(s, s->has_sums ? s->width : s->n_sums, t.item);
+        clear_sums(s, s->has_sums ? s->width : s->n_sums, group.item);
         const int purpose = s->has_sums ? TO_BOTH : TO_MARK;
-        const int beyond = sweep_row_to(is_new ? purpose : TO_SUM, f, row, s, t);
+        const int beyond = sweep_row_to(is_new ? purpose : TO_SUM, f, row, s, group);
         NUMBER total = 0;
-        const int before = entries_before(s, is_new, t, &total);
+        const int before = entries_before(s, is_new, group, &total);
         if (is_new) {
             next = beyond;
-            n = put_indices(s, before, to, t.item);
+            n = put_indices(s, before, to, group.item);
             n = ITEMS > 1 ? (int)total : n;
             s->first = s->has_sums ? n : 0;
         } else {
-            put_values(s, to, t.item);
+            put_values(s, to, group.item);
             s->first += s->n_sums;
         }
         s->n_sums = min(s->room, n - s->first);
         if (s->n_sums == 0) {
-            count_and_clear(s, t.item);
+            count_and_clear(s, group.item);
             to.place += n;
             from = next;
         }
-        ALL_PASS; // before anybody clears sums that others put
+        ALL_PASS; // before an item clears sums that others write
     }
 }
 
 #define SPARSE_C OFFSETS(SOLE_IN), MARKS, ENTRIES_PARAMETERS(DECLARE, COMMA)
 
-// Those of a row behind the first `before`.
+// The entries of a row after the first `before`.
 #define ENTRIES(row, before)                                                                       \
     {                                                                                              \
         c_indices + c_indices_start, c_values + c_values_start,                                    \
@@ -134,15 +134,15 @@ kernel GROUP void spgemm_fill(FILL_PARAMETERS(DECLARE, COMMA), FACTORS, NOTES, S
 {
     ROWS_OF_GROUP(rows, n_rows);
     GET_FACTORS;
-    GET_ITEMS_Y(item);
+    GET_ITEM_GROUP(item);
     stretch s = new_stretch(n_cols, marks, words, ranks, sums, columns, item);
     for (long row = first_row; row < last_row; ++row) {
-        const int n_products = products_of_row(&f, row, t);
+        const int n_products = products_of_row(&f, row, group);
         fetch_row(&f, row + 1, last_row, true);
         const bool is_noted =
-            note_row(notes + notes_start, most_noted, row, IS_LONG(n_products), t);
+            note_row(notes + notes_start, most_noted, row, IS_LONG(n_products), group);
         const entries to = ENTRIES(row, 0);
-        fill_range(&f, row, n_products, is_noted ? n_cols : 0, n_cols, columns, &s, to, t);
+        fill_range(&f, row, n_products, is_noted ? n_cols : 0, n_cols, columns, &s, to, group);
     }
 }
 
@@ -154,14 +154,14 @@ kernel GROUP void spgemm_fill_long(FILL_LONG_PARAMETERS(DECLARE, COMMA), FACTORS
     const int number = get_group_id(0);
     const int first = (int)(number * chunk), last = (int)min(first + chunk, (long)n_cols);
     GET_FACTORS;
-    GET_ITEMS_Y(get_local_id(0));
-    stretch s = new_stretch(last - first, marks, words, ranks, sums, columns, t.item);
+    GET_ITEM_GROUP(get_local_id(0));
+    stretch s = new_stretch(last - first, marks, words, ranks, sums, columns, group.item);
     EACH_NOTED_ROW(i)
     {
         const long row = notes[notes_start + 1 + i];
         global const NUMBER *const of_row = counts + counts_start + (long)i * n_chunks;
-        const entries to = ENTRIES(row, sum_of_chunks(of_row, number, t));
-        fill_range(&f, row, MOST_PRODUCTS, first, last, columns, &s, to, t);
+        const entries to = ENTRIES(row, sum_of_chunks(of_row, number, group));
+        fill_range(&f, row, MOST_PRODUCTS, first, last, columns, &s, to, group);
     }
 }
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the kernels of sparse products take: how the rows, or the chunks of long ones, are cut; the
-// factors; the notes of long rows and the counts of their chunks; and what C is made of.
+// Parameters of the kernels of sparse products: how rows, or the chunks of long ones, are cut; the
+// factors; the notes of long rows and the counts of their chunks; and the arrays of C.
 #ifndef WEFT_SPGEMM_PARAMETERS_H
 #define WEFT_SPGEMM_PARAMETERS_H
 
@@ -61,7 +61,7 @@
     AND P(SOLE_IN(T), b_values)                                                                    \
     AND P(LONG, b_values_start)
 
-// How many rows are noted, or should have been; then `most_noted` of them.
+// How many rows are long, which may be more than `most_noted`; then up to `most_noted` of them.
 #define NOTES_PARAMETERS(P, AND)                                                                   \
     P(OUT(int), notes) AND P(LONG, notes_start)                                                    \
     AND P(INT, most_noted)

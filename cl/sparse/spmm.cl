@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // C = f(alpha A B + beta C + bias) with A sparse, by rows (CSR), or for means alpha A B with each
-// row divided by the number of its entries. Slices, groups and how C ends are those of n-tiles.clh.
+// row divided by the number of its entries. N-tiles, groups and the epilogue: n_tiles.clh.
 //
-//   spmm_csr_rows      rows_per_item rows, one after the other; leaves long rows alone
-//   spmm_csr_k_blocks   the same, but rows of k_block_from entries and more go side by side through
-//                      one k-block of B at a time
-//   spmm_csr_segments  the same, as a plan has cut them
-//   spmm_csr_row_chunks    sums of one n-tile over one row chunk of a long row, to scratch memory
-//   spmm_csr_combine   adds a long row's row chunks up, in order
-//   spmm_scale         of scale.clh: C = f(beta C + bias), where A has nothing to add
-//   spmm_start_queues  of queue.clh, before spmm_csr_rows
-//   spmm_pack          B to scratch memory as [n-tile][k][N_TILE], from where the others then read it
+//   spmm_csr_rows        rows_per_item rows, one after the other; skips long rows
+//   spmm_csr_k_blocks    the same, but rows of k_block_from entries or more side by side, one
+//                        k-block of B at a time
+//   spmm_csr_segments    the same, with the segments of a plan
+//   spmm_csr_row_chunks  sums of one n-tile over one row chunk of a long row, to scratch memory
+//   spmm_csr_combine     adds the row chunks of a long row, in order
+//   spmm_scale           of scale.clh: C = f(beta C + bias), in rows that no entry of A changes
+//   spmm_start_queues    of queue.clh, before spmm_csr_rows
+//   spmm_pack            B to scratch memory as [n-tile][k][N_TILE], where the others then read it
 //
-// The first two may hold their n-tile of B in local memory; the others go without.
+// The first two may stage their n-tile of B in local memory; the others do not.
 #include "base/types.clh"
 
 #ifndef STAGE // entries of a row staged in local memory at a time; 0: none
@@ -21,7 +21,7 @@
 #ifndef LOAD // entries in one aligned load while staging: 1, 2 or 4
 #define LOAD 4
 #endif
-#ifndef UNROLL // entries in one turn of the main loop
+#ifndef UNROLL // entries in one iteration of the main loop
 #define UNROLL 2
 #endif
 #ifndef MEAN // sums are divided by the number of the row's entries
@@ -37,18 +37,18 @@
 #include "base/pairs.clh"
 #include "sparse/queue.clh"
 
-#include "base/turns.clh"
+#include "base/iterations.clh"
 #include "sparse/scale.clh"
 
-#ifndef MOST_ROWS // that an item may go through; the host keeps rows_per_item to it
+#ifndef MOST_ROWS // upper bound of rows_per_item, which the host checks
 #define MOST_ROWS 64
 #endif
 
-// Entries of a turn have sums of their own, which hide the latency of an addition, where an item is
-// alone; lanes of a GPU have many items to do that, and few registers.
+// With one lane each entry of an iteration has its own sums, to hide the latency of an addition. On
+// a GPU many items hide it, and registers are few.
 #define SUMS (LANES == 1 ? UNROLL : 1)
 
-// Whole n-tiles go by pairs, and sums are of even and of odd columns by turns until they are done.
+// Whole n-tiles are read by pairs; until the end vectors of sums have even and odd columns in turn.
 #define N_TILES_GO_IN_PAIRS (!STAGED_B && GO_IN_PAIRS(COLUMNS_ADJACENT))
 
 #if N_TILES_GO_IN_PAIRS
@@ -91,7 +91,7 @@ INLINE void add_row(ACCS sums[VECTORS], ACC a, long k, const rows_of_B B, const 
 #endif
 }
 
-// Where the main loop finds entries: in local memory, from the tile's first on, or in global
+// Entries as the main loop reads them: in local memory, from the tile's first on, or in global
 // memory.
 #if STAGE
 typedef struct {
@@ -114,8 +114,8 @@ INLINE ACC value_at(const tile A, POSITION e)
 }
 
 #if LANES > 1
-// What is read for a turn is in flight together: compilers for GPUs leave loads where they are
-// written, and items wait where they are used.
+// The loads of an iteration are in flight together: compilers for GPUs do not move loads, and items
+// wait at their first use.
 INLINE ACCS of_row(long k, int v, const rows_of_B B, const columns c, bool whole)
 {
 #if STAGED_B
@@ -125,9 +125,9 @@ INLINE ACCS of_row(long k, int v, const rows_of_B B, const columns c, bool whole
 #endif
 }
 
-// The n entries from e on: UNROLL or fewer, known to the compiler.
-INLINE void add_turn(ACCS sums[VECTORS], const tile A, POSITION e, int n, const rows_of_B B,
-                     const columns c, bool whole)
+// The n entries from e on; n is at most UNROLL and known to the compiler.
+INLINE void add_unrolled(ACCS sums[VECTORS], const tile A, POSITION e, int n, const rows_of_B B,
+                         const columns c, bool whole)
 {
     INDEX k[UNROLL];
     ACC a[UNROLL];
@@ -154,7 +154,7 @@ INLINE void add_turn(ACCS sums[VECTORS], const tile A, POSITION e, int n, const 
 
 #define ADD_LESS(n)                                                                                \
     if (e + n <= to) {                                                                             \
-        add_turn(sums[0], A, e, n, B, c, whole);                                                   \
+        add_unrolled(sums[0], A, e, n, B, c, whole);                                               \
         e += n;                                                                                    \
     }
 
@@ -162,9 +162,9 @@ INLINE void add_entries(ACCS sums[SUMS][VECTORS], const tile A, POSITION from, P
                         const rows_of_B B, const columns c, bool whole)
 {
     POSITION e = from;
-#pragma unroll 1 // a turn is unrolled already
+#pragma unroll 1 // an iteration is unrolled already
     for (; e + UNROLL <= to; e += UNROLL)
-        add_turn(sums[0], A, e, UNROLL, B, c, whole);
+        add_unrolled(sums[0], A, e, UNROLL, B, c, whole);
 #if UNROLL > 4
     ADD_LESS(4)
 #endif
@@ -190,12 +190,12 @@ INLINE void add_entries(ACCS sums[SUMS][VECTORS], const tile A, POSITION from, P
 }
 #endif
 
-// Local memory of a group: what its rows stage, how often they must, and sums of parts.
+// Local memory of a group: staged entries, iterations of staging, and sums of parts.
 typedef struct {
 #if STAGE
     local INDEX *indices; // [ROWS_PER_GROUP][STAGE]
     local BITS *values;
-    local int *turns; // [ROWS_PER_GROUP]
+    local int *iterations; // [ROWS_PER_GROUP]
 #endif
     local ACCS *sums; // [ROWS_PER_GROUP][ROW_SPLIT - 1][VECTORS][LANES]
 } shared;
@@ -209,9 +209,9 @@ typedef struct {
 #define DECLARE_SHARED                                                                             \
     local INDEX staged_indices[ROWS_PER_GROUP * STAGE] __attribute__((aligned(32)));               \
     local BITS staged_values[ROWS_PER_GROUP * STAGE] __attribute__((aligned(32)));                 \
-    local int staged_turns[ROWS_PER_GROUP];                                                        \
+    local int staged_iterations[ROWS_PER_GROUP];                                                   \
     DECLARE_SUMS                                                                                   \
-    const shared S = {staged_indices, staged_values, staged_turns, parts_sums};
+    const shared S = {staged_indices, staged_values, staged_iterations, parts_sums};
 #else
 #define DECLARE_SHARED                                                                             \
     DECLARE_SUMS                                                                                   \
@@ -219,9 +219,9 @@ typedef struct {
 #endif
 
 #if STAGE
-// Copies the entries first .. first + STAGE - 1 to local memory, as far as they come before `stop`.
-// `first` is on a LOAD boundary, so the copy may begin with entries of the row before; no sum takes
-// them up.
+// Copies those of the entries first .. first + STAGE - 1 that are before `stop` to local memory.
+// `first` is on a LOAD boundary, so the copy may begin with entries of the row before, which are
+// not added.
 INLINE void stage_entries(local INDEX *indices, local BITS *values, const entries A, long first,
                           long stop)
 {
@@ -245,14 +245,14 @@ INLINE void stage_entries(local INDEX *indices, local BITS *values, const entrie
 }
 #endif
 
-// Where a part of n entries begins: after a part of all, each of as many but the last ones.
+// The first entry of a part of n entries; parts have equal lengths but for the last ones.
 INLINE POSITION part_from(POSITION n, int part)
 {
     return ROW_SPLIT == 1 ? part * n : min(n, (n + ROW_SPLIT - 1) / ROW_SPLIT * part);
 }
 
-// The first part adds up what all have.
-INLINE void join_items_y(ACCS total[VECTORS], local ACCS *sums)
+// The first part adds the sums of all parts.
+INLINE void combine_parts(ACCS total[VECTORS], local ACCS *sums)
 {
 #if ROW_SPLIT > 1
     local ACCS *first = sums + get_local_id(1) * (ROW_SPLIT - 1) * VECTORS * LANES + LANE;
@@ -268,7 +268,7 @@ INLINE void join_items_y(ACCS total[VECTORS], local ACCS *sums)
             for (int v = 0; v < VECTORS; ++v)
                 total[v] += first[((part - 1) * VECTORS + v) * LANES];
     }
-    WAIT_FOR_ALL(CLK_LOCAL_MEM_FENCE); // before anybody puts down sums of the next row
+    WAIT_FOR_ALL(CLK_LOCAL_MEM_FENCE); // before sums of the next row are written
 #endif
 }
 
@@ -281,8 +281,8 @@ INLINE void clear_sums(ACCS sums[SUMS][VECTORS])
             sums[u][v] = 0;
 }
 
-// Sums as those of each entry of a turn, and back.
-INLINE void part_sums(ACCS near[SUMS][VECTORS], ACCS sums[VECTORS])
+// Sums to sums of each entry of an iteration, and back.
+INLINE void spread_sums(ACCS near[SUMS][VECTORS], ACCS sums[VECTORS])
 {
     clear_sums(near);
 #pragma unroll
@@ -290,7 +290,7 @@ INLINE void part_sums(ACCS near[SUMS][VECTORS], ACCS sums[VECTORS])
         near[0][v] = sums[v];
 }
 
-INLINE void join_sums(ACCS sums[VECTORS], ACCS near[SUMS][VECTORS])
+INLINE void combine_sums(ACCS sums[VECTORS], ACCS near[SUMS][VECTORS])
 {
 #pragma unroll
     for (int v = 0; v < VECTORS; ++v) {
@@ -301,8 +301,8 @@ INLINE void join_sums(ACCS sums[VECTORS], ACCS near[SUMS][VECTORS])
     }
 }
 
-// total = sum over the entries start .. stop - 1, in the item's columns; of a row split the first
-// part has it. Every item of the group must call it.
+// total = sum over the entries start .. stop - 1, in the item's columns; with ROW_SPLIT only in the
+// first part. Every item of the group must call it.
 INLINE void sum_entries(ACCS total[VECTORS], const entries A, long start, long stop,
                         const rows_of_B B, const columns c, const shared S)
 {
@@ -314,9 +314,9 @@ INLINE void sum_entries(ACCS total[VECTORS], const entries A, long start, long s
     const tile staged = {indices, values};
     const long first = start - ((start + A.phase) & (LOAD - 1));
     const int mine = start < stop ? (int)((stop - first + STAGE - 1) / STAGE) : 0;
-    const int turns = turns_of_group(S.turns, mine);
-    for (int turn = 0; turn < turns; ++turn) {
-        const long at = first + (long)turn * STAGE;
+    const int iterations = iterations_of_group(S.iterations, mine);
+    for (int i = 0; i < iterations; ++i) {
+        const long at = first + (long)i * STAGE;
         stage_entries(indices, values, A, at, stop);
         WAIT_FOR_ALL(CLK_LOCAL_MEM_FENCE);
         const int begin = (int)max(start - at, 0L);
@@ -337,12 +337,12 @@ INLINE void sum_entries(ACCS total[VECTORS], const entries A, long start, long s
     else
         add_entries(sums, A, from, to, B, c, false);
 #endif
-    join_sums(total, sums);
+    combine_sums(total, sums);
     end_pairs(total, c);
-    join_items_y(total, S.sums);
+    combine_parts(total, S.sums);
 }
 
-// n sums of one row are done.
+// Ends n sums of one row.
 INLINE void finish_sums(ACCS *sums, int n, global const OFFSET *offsets, int row)
 {
 #if MEAN
@@ -380,15 +380,16 @@ kernel ROW_SPLIT_GROUP void spmm_csr_rows(PATTERN, DENSE_B, DENSE_C, SCALARS, RO
     }
 }
 
-// sums += the entries from `e` on whose columns are below `limit`, or all where a plan has found
-// those; returns where it stopped. Sorted columns make a k-block of it. Of unsorted ones some above
-// the limit come along, as the last of a turn alone is looked at, or the first one above it ends
-// the k-block; the last k-block, which reaches to k, takes what is left.
+// sums += the entries from `e` on whose columns are below `limit`, or all up to `stop` if a plan
+// has found them (is_found); returns the next entry. For sorted columns this is a k-block. For
+// unsorted ones it may include columns above the limit, as only the last of an iteration is
+// compared, and it ends at the first one that is found above it; the last k-block, up to k, takes
+// the rest.
 INLINE long add_k_block(ACCS sums[VECTORS], const entries A, long e, long stop, bool is_found,
                         int limit, const rows_of_B B, const columns c, bool whole)
 {
     ACCS near[SUMS][VECTORS]; // in registers
-    part_sums(near, sums);
+    spread_sums(near, sums);
     const long first = e;
 #if UNROLL > 1
     for (; e + UNROLL <= stop && (is_found || A.indices[e + UNROLL - 1] < limit); e += UNROLL) {
@@ -401,12 +402,12 @@ INLINE long add_k_block(ACCS sums[VECTORS], const entries A, long e, long stop, 
         add_row(near[0], value_of(A, e), A.indices[e], B, c, whole);
     if (!STAGED_B) // rows of a copy have few k-blocks
         prefetch_entries(A, e, e - first);
-    join_sums(sums, near);
+    combine_sums(sums, near);
     return e;
 }
 
-// Whether a row has too few entries in a k-block to make up for fetching its sums: then sums has
-// all of it. Items of a group stage entries together, so that every one must call this.
+// Whether a row has too few entries in a k-block to make up for loading its sums: then sums has all
+// of its entries. Items of a group stage entries together, so that every one must call this.
 INLINE bool sum_if_short(ACCS sums[VECTORS], const row_entries mine, int k_block_from,
                          const entries A, const rows_of_B B, const columns c, const shared S)
 {
@@ -415,9 +416,9 @@ INLINE bool sum_if_short(ACCS sums[VECTORS], const row_entries mine, int k_block
     return is_short;
 }
 
-// Rows side by side share what they read of B while it is in the nearest cache: `k-block` rows of
-// it, in the n-tile's columns. Their sums wait in private memory. Short rows are done first. Where
-// a group has several row blocks, rows of one wait for those of the next as long as there is room.
+// Rows side by side share k_block rows of B, in the n-tile's columns, while these are in the
+// nearest cache. Their sums are in private memory. Short rows are summed first. Where a group has
+// several row blocks, rows of one wait for rows of the next as long as there is room.
 kernel GROUP void spmm_csr_k_blocks(PATTERN, DENSE_B, DENSE_C, SCALARS, ROW_BLOCKS,
                                     K_BLOCKS_PARAMETERS(DECLARE, COMMA))
 {
@@ -468,11 +469,10 @@ kernel GROUP void spmm_csr_k_blocks(PATTERN, DENSE_B, DENSE_C, SCALARS, ROW_BLOC
 }
 
 #if !STAGED_B
-// The same with a plan: the entries of one row in one k-block are a segment, and the plan has put
-// each item's segments in order, k-block by k-block and by length within one, so that loops end
-// where the processor expects it. Segment q has segments[q] / MOST_ROWS entries from
-// segment_entries[q] on, of the item's row segments[q] % MOST_ROWS. Rows of fewer than k_block_from
-// entries have none.
+// The same with a plan: the entries of one row in one k-block are a segment, and the plan has
+// sorted each item's segments by k-block, then by length, so that the processor predicts the ends
+// of loops. Segment q has segments[q] / MOST_ROWS entries from segment_entries[q] on, of the item's
+// row segments[q] % MOST_ROWS. Rows of fewer than k_block_from entries have none.
 kernel GROUP void spmm_csr_segments(PATTERN, DENSE_B, DENSE_C, SCALARS, ORDERED,
                                     SEGMENTS_PARAMETERS(DECLARE, COMMA))
 {
@@ -482,7 +482,7 @@ kernel GROUP void spmm_csr_segments(PATTERN, DENSE_B, DENSE_C, SCALARS, ORDERED,
     DECLARE_ROWS_OF_B(matrix)
     global RESULT_T *out = C + c_start + GROUP_ALONG_Z * c_batch;
     ACCS sums[MOST_ROWS][VECTORS];
-    int numbers[MOST_ROWS]; // of rows that are not done; else -1
+    int numbers[MOST_ROWS]; // of rows that are not written yet; else -1
     for (int i = 0; i < rows_per_item; ++i) {
         const row_entries mine = ROW_AT(get_group_id(0), i);
         ACCS own[VECTORS];
@@ -515,8 +515,8 @@ kernel GROUP void spmm_csr_segments(PATTERN, DENSE_B, DENSE_C, SCALARS, ORDERED,
         }
 }
 
-// list, where there is one, names the entries p * row chunk at which row chunks of long rows begin;
-// else p = 0 .. n_row_chunks - 1. Sums of the i-th go to scratch[batch][i][n].
+// `list`, if has_list, has the p of each row chunk, which begins at entry p * row_chunk of A; else
+// p = 0 .. n_row_chunks - 1. Sums of the i-th go to scratch[batch][i][n].
 kernel ROW_SPLIT_GROUP void spmm_csr_row_chunks(PATTERN, DENSE_B, int n,
                                                 ROW_CHUNKS_PARAMETERS(DECLARE, COMMA, SOLE_OUT))
 {
@@ -526,7 +526,7 @@ kernel ROW_SPLIT_GROUP void spmm_csr_row_chunks(PATTERN, DENSE_B, int n,
     const entries A = ENTRIES;
     DECLARE_ROWS_OF_B(matrix)
 
-    row_row_chunk mine = {0, 0, 0, 0, 0};
+    chunk_of_row mine = {0, 0, 0, 0, 0};
     if (i < n_row_chunks)
         mine = row_chunk_at(offsets + offsets_start, n_rows, row_chunk, has_list ? list[i] : i);
 
@@ -534,7 +534,8 @@ kernel ROW_SPLIT_GROUP void spmm_csr_row_chunks(PATTERN, DENSE_B, int n,
     sum_entries(sums, A, mine.start, mine.stop, matrix, c, S);
     if (PART > 0 || mine.count == 0)
         return;
-    keep_row(sums, scratch + scratch_start + (GROUP_ALONG_Z * (long)n_row_chunks + i) * n, c);
+    store_scratch_row(sums, scratch + scratch_start + (GROUP_ALONG_Z * (long)n_row_chunks + i) * n,
+                      c);
 }
 #endif
 
@@ -547,7 +548,7 @@ kernel GROUP void spmm_csr_combine(PATTERN, DENSE_C, SCALARS,
     if (i >= n_row_chunks || owned >= n)
         return;
     const long p = has_list ? list[i] : i;
-    const row_row_chunk first = row_chunk_at(offsets + offsets_start, n_rows, row_chunk, p);
+    const chunk_of_row first = row_chunk_at(offsets + offsets_start, n_rows, row_chunk, p);
     if (first.count == 0 || first.first != p)
         return;
     const int column = (int)min(owned, (long)n - VECTOR_WIDTH);
@@ -563,7 +564,7 @@ kernel GROUP void spmm_csr_combine(PATTERN, DENSE_C, SCALARS,
 }
 
 // Item (lane, row): its vectors of rows_per_item rows, moved back ones too, in the order in which
-// add_row() wants them.
+// add_row() reads them.
 kernel GROUP void spmm_pack(DENSE_B, PACK_PARAMETERS(DECLARE, COMMA))
 {
     const columns c = columns_of(GROUP_ALONG_N, get_local_id(0), n);

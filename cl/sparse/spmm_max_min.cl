@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // C = f(alpha R + beta C + bias) with A sparse, by rows (CSR): R has the largest of the products
 // a_e b that the entries e of a row make, or the smallest, and `arguments` the e that made it.
-// Slices, groups and how C ends are those of n-tiles.clh; each item reads the entries of its row
-// where they lie.
+// N-tiles, groups and the epilogue: n_tiles.clh. Each item reads the entries of its row in global
+// memory.
 //
-//   spmm_max_min_csr_rows     rows_per_item rows, one after the other; leaves long rows alone
-//   spmm_max_min_csr_row_chunks   max/min of one n-tile over one row chunk of a long row, to scratch memory
-//   spmm_max_min_csr_combine  the best of a long row's row chunks, in order
-//   spmm_start_queues       of queue.clh, before spmm_max_min_csr_rows
-//   spmm_scale              of scale.clh: C = f(beta C + bias), where A has nothing to add
-//   spmm_max_min_none         arguments = -1, where no entry counts
+//   spmm_max_min_csr_rows        rows_per_item rows, one after the other; skips long rows
+//   spmm_max_min_csr_row_chunks  max/min of one n-tile over one row chunk, to scratch memory
+//   spmm_max_min_csr_combine     max/min of a long row's row chunks, in order
+//   spmm_start_queues            of queue.clh, before spmm_max_min_csr_rows
+//   spmm_scale                   of scale.clh: C = f(beta C + bias), in rows that no entry changes
+//   spmm_max_min_none            arguments = -1, in the same rows
 //
-// NaN beats every number; of equals the first one stays.
+// NaN replaces every number; of equal products the first one is the result.
 #include "base/types.clh"
 
 #ifndef LEAST // 1: the smallest products, not the largest
@@ -20,10 +20,10 @@
 #ifndef ARGUMENT // of arguments: int or long
 #define ARGUMENT int
 #endif
-#ifndef HAS_ARGUMENTS // 0: nobody wants them
+#ifndef HAS_ARGUMENTS // 0: arguments are not written
 #define HAS_ARGUMENTS 1
 #endif
-#ifndef UNROLL // entries in one turn of the main loop
+#ifndef UNROLL // entries in one iteration of the main loop
 #define UNROLL 2
 #endif
 
@@ -35,11 +35,11 @@
 
 #include "sparse/scale.clh"
 
-#ifndef AHEAD // entries
+#ifndef AHEAD // entries to prefetch ahead
 #define AHEAD 8
 #endif
 
-// Entries that products come from: lane by lane as ACCS are, and in arrays beside them.
+// The entries of products, in the same lanes as ACCS.
 #define PLACES VECTOR(OFFSET)
 
 #define DENSE_ARGUMENTS  ARGUMENTS_PARAMETERS(DECLARE, COMMA)
@@ -55,22 +55,22 @@
 #define IS_BEATEN(a, b) ((a) <= (b))
 #endif
 
-// best = the better of best and x, which comes behind it.
+// best = the better of best and x, which is a later entry.
 INLINE void take(ACCS *best, PLACES *place, ACCS x, PLACES place_of_x)
 {
 #if HAS_ARGUMENTS
     const MASKS stays = IS_BEATEN(x, *best) || *best != *best;
     *best = stays ? *best : x;
-    // rusticl 22.3 takes the first of two longs where select() is asked by a mask that was widened.
+    // rusticl 22.3: select() of two longs with a widened mask always returns the first.
     *place = JOIN(convert_, PLACES)(stays) != (PLACES)0 ? *place : place_of_x;
 #else
-    const ACCS number = BEATS(x, *best) ? x : *best; // best where one of them is none
+    const ACCS number = BEATS(x, *best) ? x : *best; // best where one of them is NaN
     *best = x != x ? x : number;
 #endif
 }
 
-// Asks for the rows of B that entries further on name, in the item's columns: comparing fills a
-// CPU's queues, and it comes to those loads late.
+// Prefetches the rows of B that later entries name, in the item's columns: comparisons fill a CPU's
+// queues, which delays these loads.
 INLINE void fetch_row(const entries A, long e, const dense B)
 {
     for (int v = 0; v < VECTORS; ++v)
@@ -113,7 +113,7 @@ INLINE void take_entries(ACCS best[VECTORS], PLACES place[VECTORS], const entrie
     }
 }
 
-// Of the entries start .. stop - 1; without any 0, and no place.
+// Of the entries start .. stop - 1; without entries 0, and place -1.
 INLINE void find_max_min(ACCS best[VECTORS], PLACES place[VECTORS], const entries A, long start,
                          long stop, const dense B, const columns c)
 {
@@ -182,8 +182,8 @@ kernel GROUP void spmm_max_min_csr_rows(PATTERN, DENSE_B, DENSE_C, SCALARS, ROW_
     }
 }
 
-// Pieces are listed, and what they come to stands in scratch memory, as in spmm_csr_row_chunks.
-// Places go to found[batch][i][n].
+// Row chunks are listed, and their max/min stored in scratch memory, as in spmm_csr_row_chunks.
+// Places are stored in found[batch][i][n].
 kernel GROUP void spmm_max_min_csr_row_chunks(PATTERN, DENSE_B, int n,
                                               ROW_CHUNKS_PARAMETERS(DECLARE, COMMA, SOLE_OUT),
                                               FOUND_PARAMETERS(DECLARE, COMMA, SOLE_OUT))
@@ -194,7 +194,7 @@ kernel GROUP void spmm_max_min_csr_row_chunks(PATTERN, DENSE_B, int n,
     const columns c = columns_of(GROUP_ALONG_N, get_local_id(0), n);
     const entries A = ENTRIES;
     const dense matrix = MATRIX_B;
-    const row_row_chunk mine =
+    const chunk_of_row mine =
         row_chunk_at(offsets + offsets_start, n_rows, row_chunk, has_list ? list[i] : i);
     if (mine.count == 0)
         return;
@@ -202,7 +202,7 @@ kernel GROUP void spmm_max_min_csr_row_chunks(PATTERN, DENSE_B, int n,
     PLACES place[VECTORS];
     find_max_min(best, place, A, mine.start, mine.stop, matrix, c);
     const long row = (GROUP_ALONG_Z * (long)n_row_chunks + i) * n;
-    keep_row(best, scratch + scratch_start + row, c);
+    store_scratch_row(best, scratch + scratch_start + row, c);
 #if HAS_ARGUMENTS
 #pragma unroll
     for (int v = 0; v < VECTORS; ++v) {
@@ -234,7 +234,7 @@ kernel GROUP void spmm_max_min_csr_combine(PATTERN, DENSE_C, SCALARS,
     if (i >= n_row_chunks || owned >= n)
         return;
     const long p = has_list ? list[i] : i;
-    const row_row_chunk first = row_chunk_at(offsets + offsets_start, n_rows, row_chunk, p);
+    const chunk_of_row first = row_chunk_at(offsets + offsets_start, n_rows, row_chunk, p);
     if (first.count == 0 || first.first != p)
         return;
     const int column = (int)min(owned, (long)n - VECTOR_WIDTH);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the kernels of sparse x dense products take besides the sparse matrix
-// (operand/csr_parameters.h), part by part.
+// Parameters of the kernels of sparse x dense products, besides the sparse matrix
+// (operand/csr_parameters.h), by group.
 #ifndef WEFT_SPMM_PARAMETERS_H
 #define WEFT_SPMM_PARAMETERS_H
 
@@ -18,7 +18,7 @@
     AND P(LONG, c_column)                                                                          \
     AND P(LONG, c_batch)
 
-// Behind C: a number for each of its rows, and where A stores some rows alone their numbers.
+// After C: a number for each of its rows, and the numbers of the rows that A stores.
 #define BIAS_PARAMETERS(P, AND)                                                                    \
     P(SOLE_IN(T), bias)                                                                            \
     AND P(LONG, bias_start)                                                                        \
@@ -34,7 +34,7 @@
     AND P(NUMBER(ACC), alpha)                                                                      \
     AND P(NUMBER(ACC), beta)
 
-// Where the entries of max/min stand.
+// The entries that gave max or min.
 #define ARGUMENTS_PARAMETERS(P, AND)                                                               \
     P(SOLE_OUT(ARGUMENT), arguments)                                                               \
     AND P(LONG, arguments_start)                                                                   \
@@ -42,7 +42,7 @@
     AND P(LONG, arguments_column)                                                                  \
     AND P(LONG, arguments_batch)
 
-// ---- row blocks of rows
+// ---- row blocks
 
 #define QUEUE_PARAMETERS(P, AND)                                                                   \
     P(ATOMIC(uint), queues)                                                                        \
@@ -53,14 +53,14 @@
     AND P(LONG, queues_start)                                                                      \
     AND P(LONG, n_queues)
 
-// A n-tile of B in local memory.
+// An n-tile of B in local memory.
 #define STAGED_B_PARAMETERS(P, AND)                                                                \
     P(INT, row_blocks_per_copy)                                                                    \
     AND P(INT, depth)                                                                              \
     AND P(INT, groups_per_copy)                                                                    \
     AND P(SOLE_LOCAL(ACCS), staged_b)
 
-// Rows side by side in k-blocks of B, found as they come or by a plan.
+// Rows side by side in k-blocks of B, found by the kernel or by a plan.
 #define K_BLOCKS_PARAMETERS(P, AND)                                                                \
     P(INT, k_block_from) AND P(INT, k)                                                             \
     AND P(INT, k_block)
@@ -86,14 +86,14 @@
 
 // ---- kernels that multiply nothing
 
-// Behind B.
+// After B.
 #define PACK_PARAMETERS(P, AND)                                                                    \
     P(INT, k)                                                                                      \
     AND P(INT, n)                                                                                  \
     AND P(INT, rows_per_item)                                                                      \
     AND P(SOLE_OUT(T), packed)
 
-// Rows of C, of which an item has so many.
+// Rows of C, rows_per_item for each item.
 #define LEFT_PARAMETERS(P, AND)                                                                    \
     P(INT, n_rows) AND P(INT, n)                                                                   \
     AND P(INT, rows_per_item)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions that the elements of a result go through on their way to memory.
+// Functions that are applied to the elements of a result before they are written.
 #ifndef WEFT_ACTIVATION_H
 #define WEFT_ACTIVATION_H
 
@@ -7,8 +7,8 @@
 
 WEFT_BEGIN
 
-// NaN stays NaN. weft_elementwise() has them under the same names, and as NAME_backward(dy, x) what
-// belongs to the gradient.
+// NaN stays NaN. weft_elementwise() has them under the same names, and their gradients as
+// NAME_backward(dy, x).
 typedef enum weft_activation {
     WEFT_ACTIVATION_NONE = 0,
     WEFT_ACTIVATION_RELU,      // the larger of x and 0
@@ -19,8 +19,7 @@ typedef enum weft_activation {
     WEFT_ACTIVATION_TANH,
 } weft_activation;
 
-// "none", "relu", "gelu", "gelu_tanh", "silu", "sigmoid" or "tanh"; NULL where there is no such
-// value.
+// "none", "relu", "gelu", "gelu_tanh", "silu", "sigmoid" or "tanh"; NULL for other values.
 WEFT_API const char *weft_activation_name(weft_activation activation);
 
 WEFT_END

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Marks what the library exports, and holds its version.
+// Marks exported functions, and has the library's version.
 #ifndef WEFT_API_H
 #define WEFT_API_H
 

@@ -2,7 +2,7 @@
 // A sparse operand in compressed sparse columns (CSC), on the device.
 //
 // Column c holds the entries offsets[c] .. offsets[c + 1] - 1: row indices[e], value values[e]. The
-// same arrays are A^T in compressed sparse rows, so that either is the other without any work:
+// same arrays are A^T in compressed sparse rows, so that converting one to the other costs nothing:
 //
 //   weft_csr T = weft_csr_of_csc(&A);                  // A^T by rows
 //   weft_csr_transpose(ctx, queue, &A_csr, &T, NULL);  // fills A by columns
@@ -19,7 +19,7 @@
 
 WEFT_BEGIN
 
-// As weft_csr, with rows and columns changed over.
+// As weft_csr, with rows and columns exchanged.
 typedef struct weft_csc {
     int64_t n_rows, n_cols, nnz;
     weft_dtype offset_dtype; // i32 (default) or i64

@@ -28,7 +28,7 @@ typedef struct weft_csr {
                                  // the next, not negative; 0: all the same
 } weft_csr;
 
-// On the host. From the functions below the three arrays are allocated and belong to whoever calls
+// On the host. From the functions below the three arrays are allocated and belong to the caller of
 // weft_csr_host_destroy(); a caller may also fill the struct with other arrays and not destroy it.
 // What the struct held before is overwritten, not freed, and a failure leaves it zeroed.
 typedef struct weft_csr_host {
@@ -40,8 +40,8 @@ typedef struct weft_csr_host {
 // Thread-safety of all that follows: any thread, as long as no other thread changes the same struct
 // or its arrays; calls on one in-order queue keep their order.
 
-// What a conversion makes. WEFT_DEFAULT takes i32 offsets (i64 where nnz needs it), i32 indices,
-// and f32.
+// Data types of a conversion's result. WEFT_DEFAULT: i32 offsets (i64 where nnz needs it), i32
+// indices, and f32.
 typedef struct weft_csr_params {
     size_t size; // sizeof(weft_csr_params): WEFT_CSR() fills it in
     weft_dtype offset_dtype, index_dtype, dtype;
@@ -74,13 +74,13 @@ WEFT_API weft_status weft_csr_host_from_dense(weft_csr_host *out, int64_t n_rows
 // devices: each gets all of B and a part of A, and makes the same rows of C. The offsets are
 // trusted. Fails, with `starts` untouched: WEFT_BAD_ARGUMENT for a NULL, no parts, shares that are
 // negative, not finite, or sum to 0 or to infinity; WEFT_BAD_ARGUMENT, WEFT_BAD_SHAPE or
-// WEFT_BAD_DTYPE for a struct that will not do.
+// WEFT_BAD_DTYPE for an invalid struct.
 WEFT_API weft_status weft_csr_host_split(const weft_csr_host *host, int n_parts,
                                          const double *shares, int64_t *starts);
 
 // Rows first .. first + n_rows - 1 as a matrix of their own: their entries are copied. `out` is not
-// `host`. Fails: WEFT_BAD_ARGUMENT for a NULL or rows that are not there; WEFT_BAD_DATA for offsets
-// of these rows that fall or pass nnz; WEFT_NO_MEMORY; and as above for a struct that will not do.
+// `host`. Fails: WEFT_BAD_ARGUMENT for a NULL or rows out of range; WEFT_BAD_DATA for offsets
+// of these rows that fall or pass nnz; WEFT_NO_MEMORY; and as above for an invalid struct.
 WEFT_API weft_status weft_csr_host_rows(weft_csr_host *out, const weft_csr_host *host,
                                         int64_t first, int64_t n_rows);
 
@@ -90,7 +90,7 @@ WEFT_API void weft_csr_host_destroy(weft_csr_host *host);
 // Allocates the three buffers on the context's device and copies the arrays in, through `queue`;
 // blocks until that is done. The caller owns the buffers and gives them back with
 // weft_csr_destroy(), or clReleaseMemObject() each. Fails, with *out zeroed: WEFT_BAD_ARGUMENT or
-// WEFT_BAD_DTYPE for a struct or a queue that will not do; WEFT_NO_MEMORY, also where an array
+// WEFT_BAD_DTYPE for an invalid struct or queue; WEFT_NO_MEMORY, also where an array
 // passes the device's largest buffer. The pattern is not checked.
 WEFT_API weft_status weft_csr_create(weft_csr *out, weft_context *ctx, cl_command_queue queue,
                                      const weft_csr_host *host);
@@ -112,14 +112,14 @@ typedef struct weft_csr_check_params {
 
 #define WEFT_CSR_CHECK(...) WEFT_PARAMS(weft_csr_check_params, __VA_ARGS__)
 
-// For data that nobody vouches for: reads the pattern back and checks it; values are not looked at.
-// Blocks, through `queue`: where that is out of order, or others fill the arrays, what fills them
-// must be complete or in the wait list.
+// For data of unknown origin: reads the pattern back and checks it; values are not read.
+// Blocks, through `queue`: where that is out of order, or the arrays are filled on another queue,
+// the commands that fill them must be complete or in the wait list.
 // WEFT_BAD_DATA names the row, the entry and the numbers; WEFT_BAD_BUFFER an array that does not
-// fit its buffer. A struct or a queue that will not do is refused as above; WEFT_NO_MEMORY of the
+// fit its buffer. An invalid struct or queue is refused as above; WEFT_NO_MEMORY of the
 // host; WEFT_DEVICE_LOST and WEFT_OPENCL_ERROR where reading fails. Making a plan object checks as
-// much. Other calls do not, unless their context was told to (check_matrices): in them a CSR that
-// lies makes kernels read out of bounds.
+// much. Other calls do not, unless their context has check_matrices: in them kernels of a false
+// CSR read out of bounds.
 WEFT_API weft_status weft_csr_check(weft_context *ctx, cl_command_queue queue, const weft_csr *csr,
                                     int demand, const weft_csr_check_params *params);
 WEFT_API weft_status weft_csr_host_check(const weft_csr_host *host, int demand);
@@ -134,7 +134,7 @@ typedef struct weft_row_stats {
 } weft_row_stats;
 
 // `offsets` has n_rows + 1 elements of offset_dtype (i32 or i64), on the host. They are trusted:
-// weft_csr_host_check() is for those that nobody vouches for.
+// weft_csr_host_check() checks those of unknown origin.
 WEFT_API weft_row_stats weft_row_stats_of(const void *offsets, weft_dtype offset_dtype,
                                           int64_t n_rows);
 

@@ -28,14 +28,14 @@ typedef struct weft_csr_transpose_params {
 //                    holds them; with values NULL only the pattern is made
 //
 // T is A by columns, too: its offsets, indices and values are those of A as CSC. Columns of T come
-// out sorted within each row; those of A need not be. Entries that share a place stay apart, in the
-// order that they have in A. Values are moved bit by bit, f64 also on devices that do not compute
+// out sorted within each row; those of A need not be. Entries that share a place stay separate, in
+// A's order. Values are moved bit by bit, f64 also on devices that do not compute
 // with it: those of the first matrix of a batch. weft_sparse_gather() moves the others, and new
 // ones later.
 //
 // m and k up to 2^31 - 1; T has k + 1 offsets even where there is no entry. No byte of T or source
-// is shared with A or with one another. Columns of A beyond k make a T that is unsound, but nothing
-// is written out of bounds for it.
+// is shared with A or with one another. Columns of A beyond k make T invalid, but nothing is
+// written out of bounds.
 //
 // Enqueues and returns; nothing is read back. It blocks only while a kernel is compiled for the
 // first time, and where scratch memory in use by unfinished calls leaves too little (a workspace of
@@ -54,15 +54,15 @@ WEFT_API weft_status weft_csr_transpose(weft_context *ctx, cl_command_queue queu
                                         const weft_csr_transpose_params *params);
 
 // Bytes of scratch memory that such a call needs; 0 where it needs none. Compiles what the call
-// will run, as the compiled kernels decide about the tiling too.
+// will run, because the tiling depends on the compiled kernels, too.
 WEFT_API weft_status weft_csr_transpose_workspace(weft_context *ctx, const weft_csr *A,
                                                   const weft_csr *T,
                                                   const weft_csr_transpose_params *params,
                                                   size_t *bytes);
 
 // What weft_csr_transpose() would do with these operands, in words, as snprintf() does it. Compiles
-// as above. What stands behind the ';' is the tiling (its fields: docs/kernels/spgemm.md). Returns
-// the length, or -1 after a failure.
+// as above. The text after the ';' is the tiling (its fields: docs/kernels/spgemm.md). Returns the
+// length, or -1 after a failure.
 WEFT_API int weft_csr_transpose_describe(weft_context *ctx, const weft_csr *A, const weft_csr *T,
                                          const weft_csr_transpose_params *params, char *text,
                                          size_t size);

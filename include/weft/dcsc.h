@@ -3,8 +3,8 @@
 // entries are stored. For matrices of which most columns are empty.
 //
 // Column cols[i] holds the entries offsets[i] .. offsets[i + 1] - 1: row indices[e], value
-// values[e]. The same arrays are A^T in doubly compressed sparse rows, so that either is the other
-// without any work.
+// values[e]. The same arrays are A^T in doubly compressed sparse rows, so that converting one to
+// the other costs nothing.
 //
 //   0 5 0      cols     1 2
 //   0 0 0      offsets  0 1 2
@@ -27,7 +27,7 @@
 
 WEFT_BEGIN
 
-// As weft_dcsr, with rows and columns changed over.
+// As weft_dcsr, with rows and columns exchanged.
 typedef struct weft_dcsc {
     int64_t n_rows, n_cols, n_stored, nnz;
     weft_dtype offset_dtype; // i32 (default) or i64

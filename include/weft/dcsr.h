@@ -27,11 +27,10 @@ typedef struct weft_dcsr {
     int64_t values_batch_stride;
 } weft_dcsr;
 
-// The stored rows alone, one below the other, as a CSR [n_stored x n_cols]: the same buffers, which
-// stay the caller's. Whatever takes a CSR then leaves out what is empty; row i of a result is row
-// rows[i] of the whole one. Where all rows of a result are wanted, those of empty rows too,
-// weft_dcsr_to_csr() gives A all its offsets and leaves entries where they are; weft_spmm_dcsr()
-// does without.
+// The stored rows only, one below the other, as a CSR [n_stored x n_cols]: the same buffers, which
+// stay the caller's. An operation on this CSR skips the empty rows; row i of its result is row
+// rows[i] of the whole result. For a result with all rows, weft_dcsr_to_csr() makes A's offsets and
+// leaves entries where they are; weft_spmm_dcsr() does not need that.
 static inline weft_csr weft_dcsr_stored(const weft_dcsr *A)
 {
     const weft_csr stored = {A->n_stored,
@@ -50,15 +49,15 @@ static inline weft_csr weft_dcsr_stored(const weft_dcsr *A)
     return stored;
 }
 
-// As weft_csr_check(), of the stored rows; and that their numbers rise, within the matrix. What a
-// message calls row i is stored row i.
+// As weft_csr_check(), of the stored rows; and that their numbers rise, within the matrix. Row i of
+// a message is stored row i.
 WEFT_API weft_status weft_dcsr_check(weft_context *ctx, cl_command_queue queue,
                                      const weft_dcsr *dcsr, int demand,
                                      const weft_csr_check_params *params);
 
 typedef struct weft_dcsr_params {
     size_t size;      // sizeof(weft_dcsr_params): WEFT_DCSR() fills it in
-    int items;        // of a group, a power of two; 0: what suits the device
+    int items;        // of a group, a power of two; 0: chosen for the device
     cl_mem workspace; // scratch of the caller's; NULL: the context's pool
     cl_uint n_wait;   // events to wait for
     const cl_event *wait;
@@ -68,9 +67,9 @@ typedef struct weft_dcsr_params {
 #define WEFT_DCSR(...) WEFT_PARAMS(weft_dcsr_params, __VA_ARGS__)
 
 // A by rows to D of the same matrix, stored rows only, in two steps: the first counts these rows,
-// and blocks until it has; the second writes D's rows and offsets, and D->n_stored is what the
-// first has found. Entries are the same in both formats: A's indices have to be there, but
-// nothing is done with indices or values, and D's may be A's buffers. A's values may be NULL.
+// and blocks until it has; the second writes D's rows and offsets, and D->n_stored is the count of
+// the first. Entries are the same in both formats: A's indices must not be NULL, but indices and
+// values are neither read nor written, and D's may be A's buffers. A's values may be NULL.
 //
 // Sizes and nnz of A and D agree; offsets may be of either type. n_rows up to 2^31 - 1. No byte of
 // D's rows and offsets is shared with one another or with A. With a smaller n_stored
@@ -93,13 +92,13 @@ WEFT_API weft_status weft_dcsr_from_csr(weft_context *ctx, cl_command_queue queu
                                         const weft_csr *A, const weft_dcsr *D,
                                         const weft_dcsr_params *params);
 
-// Bytes of scratch memory that either step needs. Compiles what the call will run, as the compiled
-// kernels decide about groups.
+// Bytes of scratch memory that either step needs. Compiles the call's kernels, because
+// they limit the size of groups.
 WEFT_API weft_status weft_dcsr_workspace(weft_context *ctx, const weft_csr *A,
                                          const weft_dcsr_params *params, size_t *bytes);
 
-// And back: writes A's offsets, all rows of them, from D's rows and offsets; of indices and values
-// neither's are looked at. In all else as above; no scratch memory is wanted.
+// And back: writes A's offsets, of all rows, from D's rows and offsets; indices and values of
+// neither are read. In all else as above; no scratch memory is needed.
 WEFT_API weft_status weft_dcsr_to_csr(weft_context *ctx, cl_command_queue queue, const weft_dcsr *D,
                                       const weft_csr *A, const weft_dcsr_params *params);
 

@@ -12,9 +12,9 @@
 WEFT_BEGIN
 
 typedef enum weft_dtype {
-    WEFT_DEFAULT = 0, // what the field says: f32 for values, i32 for offsets and indices
+    WEFT_DEFAULT = 0, // f32 for values, i32 for offsets and indices
     WEFT_F32,
-    WEFT_F64,  // where the device has it
+    WEFT_F64,  // if the device has it
     WEFT_F16,  // IEEE binary16; storage only, arithmetic is done in f32
     WEFT_BF16, // the upper half of an f32; storage only, arithmetic is done in f32
     WEFT_I16,
@@ -24,7 +24,7 @@ typedef enum weft_dtype {
     WEFT_I8, // factors of matrix products
 } weft_dtype;
 
-// Bytes of one element; 0 for WEFT_DEFAULT and for anything that is no data type.
+// Bytes of one element; 0 for WEFT_DEFAULT and for invalid values.
 WEFT_API size_t weft_dtype_size(weft_dtype dtype);
 
 // "f32" for WEFT_F32, and so on; "default" and "unknown" for the rest. Static storage.

@@ -16,14 +16,14 @@ enum {
 
 typedef struct weft_elementwise_plan weft_elementwise_plan;
 
-// An operand that is read, under the name that formulas have for it.
+// An input, under its name in formulas.
 typedef struct weft_elementwise_input {
     const char *name; // a C identifier that formulas use for nothing else, 31 characters at most;
                       // NULL: a, b, c, ... by place, which no other operand may be called then
     const weft_tensor *tensor;
 } weft_elementwise_input;
 
-// A number that formulas name. A call with another number runs the same program.
+// A named number in formulas. A call with another number runs the same program.
 typedef struct weft_elementwise_value {
     const char *name;
     double value;
@@ -106,11 +106,11 @@ typedef struct weft_elementwise_params {
 //     of real numbers   sqrt_backward exp_backward log_backward tanh_backward erf_backward
 //                       sigmoid_backward silu_backward gelu_backward gelu_tanh_backward
 //
-// Activations and their derivatives keep their digits where exp(x) alone would be subnormal:
-// silu(-104) is -7e-44 in f32. Where a device flushes subnormal numbers (CL_FP_DENORM), it is 0.
+// Activations and their derivatives are accurate where exp(x) alone would be subnormal: silu(-104)
+// is -7e-44 in f32. If a device flushes subnormal numbers (CL_FP_DENORM), it is 0.
 //
-// A function of real numbers, or a number with a point, asks for f32 or f64, and one of whole
-// numbers, or a bit operator, for i32 or i64: in the other arithmetic they are refused.
+// A function of real numbers, or a number with a point, requires f32 or f64, and one of whole
+// numbers, or a bit operator, i32 or i64: in the other arithmetic they are refused.
 //
 // Operators divide as C's do, functions as NumPy's of these names:
 //
@@ -118,18 +118,19 @@ typedef struct weft_elementwise_params {
 //   divide(a, b)        of real numbers alone, so that whole ones are converted: -3.5
 //   floor_divide(a, b)  the largest whole number up to a / b: -4; in f32 exact up to 2^20 and in
 //                       f64 to 2^49, and within 3 ulp beyond
-//   a % b, fmod(a, b)   what a / b cut off leaves, with the sign of a: -7 % 3 is -1; exact, however
+//   a % b, fmod(a, b)   the remainder of a / b, with the sign of a: -7 % 3 is -1; exact, however
 //                       large a / b is
-//   remainder(a, b)     what floor_divide(a, b) leaves, with the sign of b: remainder(-7, 3) is 2;
-//                       that of fmod, and where its sign is not b's, b more, rounded once
+//   remainder(a, b)     the remainder of floor_divide(a, b), with the sign of b:
+//                       remainder(-7, 3) is 2; that of fmod, or if its sign is not b's, b more,
+//                       rounded once
 //
-// By 0, in whole numbers each of them is 0; in real ones a quotient is infinite, or NaN of 0, and
-// what is left is NaN. Of an infinite a, floor_divide and what is left are NaN. Of an infinite b
-// what is left is a and floor_divide 0, but remainder is b and floor_divide -1 where the signs of a
-// and b differ and a is not 0. Zeros have the sign of a / b, of a (fmod) or of b (remainder), those
-// of real numbers.
+// By 0, in whole numbers each of them is 0; in real ones a quotient is infinite, or NaN for 0, and
+// remainders are NaN. For an infinite a, floor_divide and remainders are NaN. For an infinite b
+// remainders are a and floor_divide 0, but remainder is b and floor_divide -1 if the signs of a and
+// b differ and a is not 0. Zeros have the sign of a / b, of a (fmod) or of b (remainder), those of
+// real numbers.
 //
-// Inputs and values are called neither as any of these nor as a word of OpenCL C, which are
+// Names of inputs and values are none of these, and no word of OpenCL C:
 //
 //   auto bool break case char complex const constant continue default do double else enum event_t
 //   extern false float for generic global goto half if imaginary inline int intptr_t kernel local
@@ -140,20 +141,19 @@ typedef struct weft_elementwise_params {
 // and vectors of 2, 3, 4, 8 or 16 (float4), images (image2d_t), and what begins with __ or with _
 // and a capital letter.
 //
-// The formula "copy" copies, and views say what that makes:
+// The formula "copy" copies, and views determine the operation:
 //
-//   transpose, permute  the input's shape and strides stand in the output's order of axes
+//   transpose, permute  the input's shape and strides are in the output's order of axes
 //   tile, repeat        both have one more axis, along which the input's stride is 0
-//   concatenate         one call for each part: its output is a view of a row chunk of the whole's
+//   concatenate         one call for each part: its output is a view of a part of the whole's
 //                       buffer, by offset and strides
 //
-// A text has at most 4096 characters, 512 literals, names and calls, 64 calls or operators inside
-// each other, which a + b + c + ... are, and 128 signs, parentheses (those of calls, too) and
-// branches of ?: around anything. Integers are decimal or hexadecimal.
-// The name of a function alone stands for it of all inputs in order: "gelu", "add", "copy".
-// min and max give NaN where there is one, fmin and fmax the other number. For all four -0 is less
-// than 0, whichever stands first; clamp takes them for equal, and gives x then. Nothing else can be
-// said: statements, comments, brackets and unknown names are refused, with the column.
+// A text has at most 4096 characters, 512 literals, names and calls, 64 nested calls or operators,
+// as in a + b + c + ..., and 128 signs, parentheses (those of calls, too) and branches of ?: around
+// anything. Integers are decimal or hexadecimal. The name of a function alone is its call with all
+// inputs in order: "gelu", "add", "copy". min and max give NaN if an argument is, fmin and fmax the
+// other number. For all four -0 is less than 0, in any order; clamp takes them for equal, and gives
+// x then. Statements, comments, brackets and unknown names are refused, with the column.
 //
 // All formulas of a call are computed in one type, params->arithmetic or else the first of
 //
@@ -168,28 +168,28 @@ typedef struct weft_elementwise_params {
 // number is converted to its type once: real to whole numbers towards zero, ending at the type's
 // limits, NaN as 0; whole to narrower whole numbers by the lower bits; into real ones to the
 // nearest.
-// params->values are converted to the type of arithmetic, and refused where it is a whole one that
-// cannot hold them; so are integers written in a formula, 0xffffffff in i32 and 2^63 in i64 among
-// them, but for those that a sign before them makes fit: -2147483648.
+// params->values are converted to the type of arithmetic, and refused if it is a whole one that
+// cannot represent them; so are integers in a formula, such as 0xffffffff in i32 and 2^63 in i64,
+// unless a sign before them makes them fit: -2147483648.
 //
 // Nothing to do where an extent is 0. The same input on the same context gives the same bits.
 //
 // With params->plan the operands' shapes, strides, offsets and data types, the formulas and the
 // names are the plan's; only buffers and values may differ, and params->tiling is NULL. A buffer
 // over memory of the caller's (CL_MEM_USE_HOST_PTR) that begins at no multiple of 4 elements is
-// WEFT_BAD_BUFFER where a plan made without it counts on vectors.
+// WEFT_BAD_BUFFER if a plan that was made without it uses vectors.
 //
 // Enqueues and returns. It blocks only while a kernel is compiled for the first time: for new
-// formulas, data types, ways to stand in memory (alignment to vectors among them) and numbers of
-// dimensions. A new shape of a kind that was there compiles nothing.
+// formulas, data types, kinds of strides (alignment to vectors among them) and numbers of
+// dimensions. A new shape with known kinds of strides compiles nothing.
 // Buffers stay yours; keep them until `event` completes.
 // Nothing is enqueued where a check fails: WEFT_BAD_ARGUMENT (also a formula), WEFT_BAD_SHAPE,
 // WEFT_BAD_DTYPE, WEFT_BAD_BUFFER, WEFT_UNSUPPORTED (f64 on a device without; more operands and
-// dimensions than its kernels take arguments; formulas of more than about 7000 characters of
-// code), WEFT_NO_MEMORY.
+// dimensions than its kernels take arguments; formulas of more than about 7000 characters of code),
+// WEFT_NO_MEMORY.
 // Thread-safety: any thread; calls on one in-order queue keep their order.
 //
-// Strides worked out once and divisions by multiplication: PyTorch's TensorIterator and others;
+// Strides computed once and divisions by multiplication: PyTorch's TensorIterator and others;
 // Granlund and Montgomery, "Division by Invariant Integers using Multiplication" (PLDI 1994).
 WEFT_API weft_status weft_elementwise(weft_context *ctx, cl_command_queue queue, int n_inputs,
                                       const weft_elementwise_input *inputs, int n_outputs,
@@ -197,9 +197,9 @@ WEFT_API weft_status weft_elementwise(weft_context *ctx, cl_command_queue queue,
                                       const weft_elementwise_params *params);
 
 // Prepares such a call, for many of them: checks, plans and compiles. Buffers may be NULL here. Of
-// params, names of values (not what they are), arithmetic and tiling count. The plan holds no
-// buffer. It may be used by several threads at once, and must be destroyed before its context.
-// Fails as weft_elementwise() does.
+// params, the values' names (not their numbers), arithmetic and tiling count. The plan has no
+// buffers. Several threads may use it at once, and it must be destroyed before its context. Fails
+// as weft_elementwise() does.
 WEFT_API weft_status weft_elementwise_plan_create(weft_elementwise_plan **out, weft_context *ctx,
                                                   int n_inputs,
                                                   const weft_elementwise_input *inputs,
@@ -207,11 +207,11 @@ WEFT_API weft_status weft_elementwise_plan_create(weft_elementwise_plan **out, w
                                                   const weft_elementwise_output *outputs,
                                                   const weft_elementwise_params *params);
 
-// Sets *plan to NULL; NULL and a NULL handle are fine. What is enqueued needs it no more.
+// Sets *plan to NULL; NULL and a NULL handle are fine. Enqueued commands no longer need it.
 WEFT_API void weft_elementwise_plan_destroy(weft_elementwise_plan **plan);
 
 // What weft_elementwise() would do with these operands, in words, as snprintf() does it. May
-// compile. What stands behind the first ';', up to the next, is the tiling (its fields:
+// compile. The text between the first ';' and the next is the tiling (its fields:
 // docs/kernels/elementwise.md). Returns the length, or -1 after a failure.
 WEFT_API int weft_elementwise_describe(weft_context *ctx, int n_inputs,
                                        const weft_elementwise_input *inputs, int n_outputs,

@@ -17,8 +17,8 @@ typedef struct weft_matmul_params {
     const weft_elementwise_input *inputs; // each with a name, which is not c
     int n_values;
     const weft_elementwise_value *values;
-    const char *tiling; // NULL: weft chooses; else as weft_matmul_describe() prints it,
-                        // and nobody looks at it where alpha or k is 0
+    const char *tiling; // NULL: weft chooses; else as weft_matmul_describe() prints it, not used if
+                        // alpha or k is 0
     cl_mem workspace;   // scratch of the caller's; NULL: from the context's pool
     cl_uint n_wait;     // events to wait for
     const cl_event *wait;
@@ -47,9 +47,9 @@ typedef struct weft_matmul_params {
 //                            with A or B
 //
 // Any strides: a transposed operand is a view (weft_tensor_transposed()), as are parts of larger
-// matrices. Fastest where neighbours along one of the two dimensions are adjacent, whichever. Up to
-// 6 dimensions come before the matrices; those of A and B broadcast to C's by NumPy's rule (missing
-// ones, and extents of 1, count as often as needed).
+// matrices. Fastest if neighbours along one of the two dimensions are adjacent. Up to 6 dimensions
+// come before the matrices; those of A and B broadcast to C's by NumPy's rule (missing ones, and
+// extents of 1, count as often as needed).
 //
 // Sums, alpha, beta and f are computed in f32; in f64 for f64; in i32, which wraps, for i8, where
 // alpha, beta, values and the numbers in f are whole ones within i32. f is an expression as
@@ -61,33 +61,32 @@ typedef struct weft_matmul_params {
 // and k == 0 is the same: c = beta C. Inf and NaN go through as in the formula. An extent of 0 in
 // C: nothing to do. m, n and k up to 2^31 - 4097.
 //
-// One program multiplies all shapes that are cut by one method and, on a GPU, by blocks of one
-// size; strides and alignment change nothing. The order of sums is that of k, or by DOTS one that k
-// and the tiling fix; where k is long and m and n are short, in chunks, which are added in their
-// order. The same input gives the same bits on the same context, whatever else is in the batch.
-// Long sums are sums of shorter ones: up to k = 2^21 no f32 number takes in more than 8192
-// products, or sums of these. An element is off by at most 2^14 u sum |a b|, u = 2^-24, and where k
-// is short by k u sum |a b|, before it is rounded to C's data type. On a GPU this does not hold
-// where chunks of 8192 would take more than 256 MiB of scratch memory: then each has k over the
-// number of chunks that there is room for.
+// One program multiplies all shapes with one method and, on a GPU, with blocks of one size; strides
+// and alignment change nothing. The order of sums is that of k, or by DOTS one that k and the
+// tiling determine; if k is long and m and n are short, in chunks, which are added in their order.
+// The same input gives the same bits on the same context, whatever else is in the batch. Long sums
+// are sums of shorter ones: up to k = 2^21 no f32 sum has more than 8192 terms, products or sums of
+// these. An element is off by at most 2^14 u sum |a b|, u = 2^-24, and if k is short by k u
+// sum |a b|, before it is rounded to C's data type. On a GPU this does not hold if chunks of 8192
+// would take more than 256 MiB of scratch memory: then the chunks are as short as that allows.
 //
-// Enqueues and returns. It blocks only while a kernel is compiled for the first time, and where
+// Enqueues and returns. It blocks only while a kernel is compiled for the first time, and if
 // scratch memory in use by unfinished calls leaves too little (a workspace of the caller's avoids
 // that; it shares no byte with an operand, and is the call's until `event` completes). Buffers stay
 // yours; keep them until `event` completes.
-// Nothing is enqueued where a check fails: WEFT_BAD_ARGUMENT (also a formula), WEFT_BAD_SHAPE,
+// Nothing is enqueued if a check fails: WEFT_BAD_ARGUMENT (also a formula), WEFT_BAD_SHAPE,
 // WEFT_BAD_DTYPE, WEFT_BAD_BUFFER, WEFT_UNSUPPORTED (f64 on a device without), WEFT_NO_MEMORY.
 // Thread-safety: any thread; calls on one in-order queue keep their order.
 //
 // After Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication" (ACM TOMS 2008),
-// and Van Zee and van de Geijn, "BLIS" (ACM TOMS 2015), as far as blocks for caches and registers
-// go; loops cut into run-time trip counts in place of padding, so that programs serve every shape.
+// and Van Zee and van de Geijn, "BLIS" (ACM TOMS 2015), for blocks in caches and registers; loops
+// have run-time trip counts in place of padding, so that programs serve every shape.
 WEFT_API weft_status weft_matmul(weft_context *ctx, cl_command_queue queue, double alpha,
                                  const weft_tensor *A, const weft_tensor *B, double beta,
                                  const weft_tensor *C, const weft_matmul_params *params);
 
-// Bytes of scratch memory that such a call needs; 0 where it needs none. Compiles what the call
-// will run, as the compiled kernels decide about the tiling too.
+// Bytes of scratch memory that such a call needs, or 0. Compiles the call's kernels, because they
+// affect the tiling too.
 WEFT_API weft_status weft_matmul_workspace(weft_context *ctx, const weft_tensor *A,
                                            const weft_tensor *B, const weft_tensor *C,
                                            const weft_matmul_params *params, size_t *bytes);

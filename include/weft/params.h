@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the macros that fill in a params struct are made of: WEFT_SPMM(.plan = plan, .event = &done)
-// is the address of a struct whose other fields are 0. In C it lives as long as the block that it
-// stands in; in C++ until the end of the full expression, and so for the call that it is handed to:
+// Building blocks of the macros that fill in a params struct: WEFT_SPMM(.plan = plan, .event =
+// &done) is the address of a struct whose other fields are 0. In C it lives as long as the block
+// around it; in C++ until the end of the full expression, and so for the call that it is passed to:
 //
 //     weft_spmm(ctx, queue, 1, &A, &B, 0, &C, WEFT_SPMM(.plan = plan));
 //
-// A struct may be of another release. What a smaller one lacks is 0; of a larger one what this
-// release has no field for must be 0, else the call is refused with WEFT_BAD_ARGUMENT, which names
-// the byte and this release's version. 0 in a new field means what there was before.
+// A struct may be of another release. Fields that a smaller one lacks are 0; bytes of a larger one
+// for which this release has no field must be 0, else the call is refused with WEFT_BAD_ARGUMENT,
+// which names the byte and this release's version. 0 in a new field means the behaviour before it.
 //
-// C++ wants the fields in the order of the struct. The macros are for C++20, and for gcc and clang
-// from C++11 on. Another compiler's user of C++17 sets `size` and the rest field by field.
+// C++ requires the fields in the order of the struct. The macros are for C++20, and for gcc and
+// clang from C++11 on. With other compilers and C++17 set `size` and the rest field by field.
 #ifndef WEFT_PARAMS_H
 #define WEFT_PARAMS_H
 
@@ -33,8 +33,8 @@ template <typename T, size_t n> inline const T *weft_first(const T (&elements)[n
 template <typename T, size_t n> char (&weft_counted(const T (&elements)[n]))[n]; // for sizeof
 }
 
-// -Wextra warns of the fields that a caller leaves out, g++ where the macro is the caller's own,
-// clang++ from version 18 on; of fields by name -Wpedantic warns before C++20.
+// -Wextra warns of fields that a caller leaves out: g++ if the macro is the caller's own, clang++
+// from version 18 on. -Wpedantic warns of designated initialisers before C++20.
 #if defined(__clang__)
 #pragma GCC system_header
 #define WEFT_FIELDS_LEFT_OUT                                                                       \

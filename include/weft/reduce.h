@@ -16,8 +16,8 @@ typedef enum weft_reduction {
     WEFT_MEAN,      // sum x / n                          NaN        f32 or f64
     WEFT_MIN,       // least x                            refused    as X
     WEFT_MAX,       // largest x                          refused    as X
-    WEFT_ARGMIN,    // where the least x stands           refused    i64 or i32, for any X
-    WEFT_ARGMAX,    // where the largest x stands         refused    i64 or i32, for any X
+    WEFT_ARGMIN,    // place of the least x               refused    i64 or i32, for any X
+    WEFT_ARGMAX,    // place of the largest x             refused    i64 or i32, for any X
     WEFT_ANY,       // 1 where an x is not 0, else 0      0          u8, for any X
     WEFT_ALL,       // 0 where an x is 0, else 1          1          u8, for any X
     WEFT_NORM1,     // sum |x|                            0          f32 or f64
@@ -57,20 +57,20 @@ typedef struct weft_reduce_params {
 //         one place, no byte shared with X. Floats: X's data type; f16 and bf16 may give f32 too.
 //         Integers, places and truth: as in the table above.
 //
-// Sums of floats are taken in f32 (f64 for f64, and as Y for integers) in short runs whose sums
-// are added with their rounding error carried along: at most 16 roundings of each term, or
-// 1e-6 sum |x| in f32, whatever the number of elements. Integer sums and products are taken in i64
-// and wrap. Var and std are taken from means and squared distances of short runs, joined with what
-// rounding loses carried along (after Chan, Golub and LeVeque 1979), the mean as the sum of two
-// numbers: large means do no harm, up to the largest number. Squares that are out of range, or of
-// which nothing is left, are summed once more at a scale (after Blue 1978): norm2 and std hold over
-// the whole range of the type, as far as no two elements are further apart than the largest number.
-// A device that flushes subnormal numbers takes them for 0. n - c below 0 counts as 0: NaN or
-// infinity. Logsumexp subtracts the largest element first.
+// Sums of floats are computed in f32 (f64 for f64, and as Y for integers) in short runs, whose sums
+// are added with compensation of rounding errors: at most 16 roundings of each term, or
+// 1e-6 sum |x| in f32, for any number of elements. Integer sums and products are computed in i64
+// and wrap. Var and std are computed from means and squared distances of short runs, combined with
+// compensation (after Chan, Golub and LeVeque 1979), the mean as the sum of two numbers: large
+// means do no harm, up to the largest number. Squares that overflow or underflow are summed once
+// more with a scale (after Blue 1978): norm2 and std hold over the whole range of the type, unless
+// two elements are further apart than the largest number. A device that flushes subnormal numbers
+// takes them for 0. n - c below 0 counts as 0: NaN or infinity. Logsumexp subtracts the largest
+// element first.
 //
 // NaN: min, max and their places find the first NaN if there is one, any and all take it for true,
 // and it goes through the others as in the formula. Max takes 0 for larger than -0 and min -0 for
-// smaller than 0, wherever they stand (IEEE 754-2019; NumPy and PyTorch give either); norm_inf
+// smaller than 0, in any order (IEEE 754-2019; NumPy and PyTorch give either); norm_inf
 // gives 0. Of equal elements, which 0 and -0 are there, argmin and argmax find the first; places
 // are counted along the reduced axes in the order of X's axes, last one fastest.
 // Y empty: nothing to do. No elements to reduce: see the table; what is refused is WEFT_BAD_SHAPE.
@@ -94,9 +94,9 @@ WEFT_API weft_status weft_reduce_workspace(weft_context *ctx, weft_reduction op,
                                            const weft_tensor *Y, const weft_reduce_params *params,
                                            size_t *bytes);
 
-// What weft_reduce() would do with these operands, in words, as snprintf() does it. May compile.
-// What stands behind the ';' is the tiling (its fields: docs/kernels/axis.md). Returns the length,
-// or -1 after a failure.
+// The plan of weft_reduce() for these operands, in words, as snprintf() does it. May compile. The
+// text behind the ';' is the tiling (its fields: docs/kernels/axis.md). Returns the length, or -1
+// after a failure.
 WEFT_API int weft_reduce_describe(weft_context *ctx, weft_reduction op, const weft_tensor *X,
                                   int n_axes, const int *axes, const weft_tensor *Y,
                                   const weft_reduce_params *params, char *text, size_t size);

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rehearsals: what calls would do, and why, on a device that need not be there.
+// Rehearsals: dry runs of calls, and their plans' reasons, on a device that need not exist.
 //
 // A context made here takes the calls of weft like any other: operands are checked, the work is
-// planned, and build options, arguments and sizes are made, all by the code that does so for real.
-// Then nothing is enqueued: what would have been is written down.
+// planned, and build options, arguments and sizes are made, all by the code of real calls. Then
+// nothing is enqueued: the launches are recorded.
 //
 //     weft_rehearsal_create(&ctx, weft_profile_find("h100"), NULL);
 //     const weft_tensor A = weft_matrix(weft_rehearsal_buffer(ctx, NULL), WEFT_F32, m, k);
 //     ...
 //     weft_rehearsal_begin(ctx);
 //     weft_matmul(ctx, NULL, 1, &A, &B, 0, &C, NULL);
-//     const weft_rehearsal *told = weft_rehearsal_end(ctx);
+//     const weft_rehearsal *record = weft_rehearsal_end(ctx);
 #ifndef WEFT_REHEARSAL_H
 #define WEFT_REHEARSAL_H
 
@@ -18,21 +18,21 @@
 
 WEFT_BEGIN
 
-// A variant that a plan did without.
+// A variant that a plan rejected.
 typedef struct weft_refusal {
     char variant[48]; // "k-blocks of B"
     char reason[176]; // "5% of A are entries, 15% are wanted"
 } weft_refusal;
 
-// A kernel that would have been enqueued, `times` times in a row. Where it would want more than
-// 65535 groups along y or z it goes in stretches, each a launch like any other.
+// A kernel that would have been enqueued, `times` times in a row. With more than 65535 groups along
+// y or z it is divided into stretches, each a launch like any other.
 typedef struct weft_rehearsed_launch {
     const char *source, *kernel; // "spmm", "spmm_csr_rows"
     const char *options;         // "-D DTYPE=DTYPE_F32 ..."; the compiler gets -cl-std=CL1.2 too
     size_t global[3], local[3];  // in items
     size_t local_bytes;          // local memory among the arguments
     int64_t times;
-    // What the compiled kernel says of itself, in a rehearsal on a device; else 0.
+    // Properties of the compiled kernel, in a rehearsal on a device; else 0.
     size_t max_items;            // that a group may have
     size_t kernel_local_bytes;   // local memory besides the arguments'
     size_t kernel_private_bytes; // private memory of an item
@@ -47,31 +47,31 @@ typedef struct weft_rehearsal {
 
 // A context for rehearsals, on one thread at a time; weft_context_destroy() ends it. It plans with
 // `limits`, which are copied. `real` NULL: no OpenCL is called, and nothing is compiled. Else it
-// shares the device of `real`, on which the kernels are compiled and asked for their limits, as in
-// a true call, with the log and the folder of `real`; `limits` may then be NULL for those of
-// `real`, else they are clamped to what the device can hold.
+// shares the device of `real`, on which the kernels are compiled and queried for their limits, as
+// in a real call, with the log and the cache folder of `real`; `limits` may then be NULL for those
+// of `real`, else they are clamped to the device's capacity.
 //
-// Calls take no queue: NULL will do, and events come back NULL. What copies between host and device
-// on its way, as weft_csr_create() or formats that count their entries do, fails with
-// WEFT_UNSUPPORTED. Fails as weft_context_create(); WEFT_BAD_ARGUMENT also where both are NULL.
+// Calls need no queue: it may be NULL, and events are returned NULL. Calls that copy between host
+// and device, as weft_csr_create() or formats that count their entries do, fail with
+// WEFT_UNSUPPORTED. Fails as weft_context_create(); WEFT_BAD_ARGUMENT also if both are NULL.
 WEFT_API weft_status weft_rehearsal_create(weft_context **out, const weft_limits *limits,
                                            const weft_context *real);
 
-// Stands in for a buffer in the rehearsals of `ctx` alone, as large as any view of it. Never
-// released, nor given to OpenCL: it is none of its objects. What reads arrays on the host, as
-// weft_spmm_plan_create() reads a pattern, finds them at `data`, which stays the caller's and must
-// hold what the views want; NULL where nothing is read.
-// NULL for a context that does not rehearse, and after so many:
+// A handle for a buffer in the rehearsals of `ctx` alone, as large as any view of it. Never
+// released, nor passed to OpenCL: it is not an OpenCL object. Calls that read arrays on the host,
+// as weft_spmm_plan_create() reads a pattern, read them at `data`, which stays the caller's and
+// must be as large as the views; NULL if nothing is read. NULL for a context that does not
+// rehearse, and after so many:
 enum { WEFT_REHEARSAL_BUFFERS = 64 };
 WEFT_API cl_mem weft_rehearsal_buffer(weft_context *ctx, const void *data);
 
-// From here to the end calls tell what they refuse and launch; what was written down before is
-// forgotten. Other contexts' rehearsals go on beside it. WEFT_BAD_ARGUMENT for a context that does
-// not rehearse.
+// From here to the end, refusals and launches of calls are recorded; the earlier record is dropped.
+// Rehearsals of other contexts are independent. WEFT_BAD_ARGUMENT for a context that does not
+// rehearse.
 WEFT_API weft_status weft_rehearsal_begin(weft_context *ctx);
 
-// What was written down since. Valid until the next begin, or the context's end; NULL without
-// memory, or where nothing was begun.
+// The record since then. Valid until the next begin, or the context's end; NULL without memory, or
+// without a begin.
 WEFT_API const weft_rehearsal *weft_rehearsal_end(weft_context *ctx);
 
 WEFT_END

@@ -35,8 +35,8 @@ typedef struct weft_sddmm_params {
 //
 // All have one data type, or D is f32 where A, B and C are f16 or bf16. Sums, alpha and beta are
 // f32 (f64 for f64); the order of sums depends on the tiling, the context and, for bf16, on whether
-// B has stride 1 along k: the same input gives the same bits. Products are summed up tile by tile
-// of k, and tiles of at least 64 of them then: up to k = 2^18 no f32 number takes in more than 4096
+// B has stride 1 along k: the same input gives the same bits. Products are summed by tiles of k, of
+// at least 64 products each, and then the tiles: up to k = 2^18 no f32 sum has more than 4096 terms
 // of either, and D is off by at most 2^13 u sum |a b| |alpha c|, u = 2^-24, before it is rounded to
 // its data type. D as the values of a CSR with C's pattern is an operand for weft_spmm().
 // Where A or B is sparse itself, weft_sddmm_sparse() takes the product.
@@ -44,32 +44,32 @@ typedef struct weft_sddmm_params {
 // A batch: with A [batch x m x k], B [batch x k x n] and D [batch x nnz] each pair of matrices is
 // sampled at C's pattern; where C->values_batch_stride is not 0, with values of its own.
 //
-// beta == 0 never reads D: it may hold anything, NaN included. alpha == 0 reads neither A, B nor
+// beta == 0 never reads D, which may hold anything, NaN included. alpha == 0 reads neither A, B nor
 // C's values, and k == 0 is the same: D = beta D. Inf and NaN go through as in the formula; rows of
 // A and columns of B that no entry names change nothing. No entries or no batch: nothing to do.
 // m, n and k up to 2^31 - 4097; nnz as far as the offsets reach.
 //
-// The launch is proportional to nnz, whatever the rows' lengths; rows are found on the way, and no
+// The launch is proportional to nnz, whatever the rows' lengths; kernels search for rows, and no
 // analysis of C is needed.
 //
 // Enqueues and returns. It blocks only while a kernel is compiled for the first time, and where
 // scratch memory in use by unfinished calls leaves too little (a workspace of the caller's avoids
 // that; it shares no byte with A, B, C or D, and is the call's until `event` completes). Buffers
-// stay yours; keep them until `event` completes. What C's offsets and indices say is trusted:
-// weft_csr_check() is for those that nobody vouches for.
+// stay yours; keep them until `event` completes. C's offsets and indices are trusted:
+// weft_csr_check() checks those from unknown sources.
 // Nothing is enqueued where a check fails: WEFT_BAD_ARGUMENT, WEFT_BAD_SHAPE, WEFT_BAD_DTYPE,
 // WEFT_BAD_BUFFER, WEFT_UNSUPPORTED (f64 on a device without), WEFT_NO_MEMORY.
 // Thread-safety: any thread; calls on one in-order queue keep their order.
 //
 // After Gale, Zaharia, Young and Elsen, "Sparse GPU Kernels for Deep Learning" (SC 2020): work by
-// entries, and lanes that share each dot product. Slices that pass the ends of rows, tiles of k
-// with sums that wait, column blocks of columns, and the folding for CPUs, are weft's.
+// entries, and lanes that share each dot product. Chunks across the ends of rows, passes over tiles
+// of k with stored sums, column blocks, and vectors on CPUs, are weft's.
 WEFT_API weft_status weft_sddmm(weft_context *ctx, cl_command_queue queue, double alpha,
                                 const weft_tensor *A, const weft_tensor *B, const weft_csr *C,
                                 double beta, const weft_tensor *D, const weft_sddmm_params *params);
 
 // Bytes of scratch memory that such a call needs; 0 where it needs none. Compiles what the call
-// will run, as the compiled kernels decide about the tiling too.
+// will run, because the tiling depends on the compiled kernels, too.
 WEFT_API weft_status weft_sddmm_workspace(weft_context *ctx, const weft_tensor *A,
                                           const weft_tensor *B, const weft_csr *C,
                                           const weft_tensor *D, const weft_sddmm_params *params,

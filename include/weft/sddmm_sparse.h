@@ -9,7 +9,7 @@
 
 WEFT_BEGIN
 
-// A factor: one of the two is there, the other NULL.
+// A factor: one of the two is NULL.
 typedef struct weft_factor {
     const weft_tensor *dense; // a matrix with any strides
     const weft_csr *sparse;
@@ -46,44 +46,44 @@ typedef struct weft_sddmm_sparse_params {
 //   D  values for C's entries, [nnz] in C's order, stride 1. It may be C's own values (the same
 //      buffer, start and data type); else no byte is shared with A, B or what is read of C.
 //
-// One of A and B is sparse, or both are; of two dense ones weft_sddmm() takes the product. All have
+// One of A and B is sparse, or both are; weft_sddmm() multiplies two dense ones. All have
 // one data type, or D is f32 where A, B and C are f16 or bf16. Offsets (i32 or i64) and indices
 // (i32 or i16) of each sparse one are of its own types. Columns need not be sorted, and repeated
-// entries of A and B add up, before or after they are multiplied; of C each stands for itself.
-// There are no batches: samples are columns of A and B, and no values_batch_stride is looked at.
+// entries of A and B add up, before or after they are multiplied; those of C are separate results.
+// There are no batches: samples are columns of A and B, and values_batch_stride is ignored.
 //
 // Sums are over what sparse factors store, and f32 (f64 for f64), as alpha and beta are: Inf and
 // NaN go through as in the formula, but what is not stored has no product, not even with them. The
 // order of sums depends on the tiling and the context: the same input gives the same bits. No f32
-// number takes in more than 2048 terms, or sums of as many, of rows with up to 2^22: D is off by at
+// sum has more than 2048 terms, or sums of as many, of rows with up to 2^22: D is off by at
 // most 2^12 u sum |a b| |alpha c|, u = 2^-24, before it is rounded to its data type.
 //
-// beta == 0 never reads D: it may hold anything, NaN included. alpha == 0 reads neither A, B nor
+// beta == 0 never reads D, which may hold anything, NaN included. alpha == 0 reads neither A, B nor
 // C's values, and k == 0 is the same: D = beta D. No entries of C: nothing to do. m, n and k up to
 // 2^31 - 4097; nnz as far as the offsets reach.
 //
-// Enqueues and returns. It blocks only while a kernel is compiled for the first time, and wants no
-// scratch memory. Buffers stay yours; keep them until `event` completes. What offsets and indices
-// say is trusted: weft_csr_check() is for those that nobody vouches for.
+// Enqueues and returns. It blocks only while a kernel is compiled for the first time, and needs no
+// scratch memory. Buffers stay yours; keep them until `event` completes. Offsets and indices are
+// trusted: weft_csr_check() checks those from unknown sources.
 // Nothing is enqueued where a check fails: WEFT_BAD_ARGUMENT, WEFT_BAD_SHAPE, WEFT_BAD_DTYPE,
 // WEFT_BAD_BUFFER, WEFT_UNSUPPORTED (f64 on a device without), WEFT_NO_MEMORY.
 // Thread-safety: any thread; calls on one in-order queue keep their order.
 //
-// Each entry is a dot product over what one row stores: a row of B, which meets A's row in local
-// memory, by columns or, where there are too many, hashed; or, where B is dense, a row of A. Work
-// is distributed out by entries of C, whatever its rows' lengths. That suits patterns that leave
-// most of the product out; of nearly all of it weft_spgemm() has less to do. And a factor that is
-// sparse has to be: on CPUs, where a tenth is stored, weft_csr_to_dense() and weft_sddmm() take
-// less time than a sparse A, and more than a sparse B. After Milakovic, Selvitopi, Nisa, Budimlic
-// and Buluc, "Parallel Algorithms for Masked Sparse Matrix-Matrix Products" (ICPP 2022), who
-// compare dot products to other ways.
+// Each entry is a dot product over the stored elements of one row: of B, times A's row in local
+// memory, by columns or, where there are too many, hashed; or, where B is dense, of A. Work is
+// distributed by entries of C, whatever its rows' lengths. That suits patterns that leave out most
+// of the product; for nearly all of it weft_spgemm() has less to do. And a sparse factor must be
+// sparse enough: on CPUs, where a tenth is stored, weft_csr_to_dense() and weft_sddmm() take less
+// time than a sparse A, and more than a sparse B. After Milakovic, Selvitopi, Nisa, Budimlic and
+// Buluc, "Parallel Algorithms for Masked Sparse Matrix-Matrix Products" (ICPP 2022), who compare
+// dot products with other algorithms.
 WEFT_API weft_status weft_sddmm_sparse(weft_context *ctx, cl_command_queue queue, double alpha,
                                        const weft_factor *A, const weft_factor *B,
                                        const weft_csr *C, double beta, const weft_tensor *D,
                                        const weft_sddmm_sparse_params *params);
 
 // What weft_sddmm_sparse() would do with these operands, in words, as snprintf() does it. Compiles
-// what the call will run, as the compiled kernel decides about the tiling too. The line is the
+// what the call will run, because the tiling depends on the compiled kernel, too. The line is the
 // tiling (its fields: docs/kernels/sampled.md). Returns the length, or -1 after a failure.
 WEFT_API int weft_sddmm_sparse_describe(weft_context *ctx, const weft_factor *A,
                                         const weft_factor *B, const weft_csr *C,

@@ -29,8 +29,8 @@ typedef struct weft_softmax_params {
 //         (the same buffer, offset and strides); else no byte is shared with X.
 //
 // Arithmetic is f32 (f64 for f64): scale x is rounded to it, then m is subtracted. Large inputs
-// do not overflow: one sweep finds maximum and sum together, the sum taken again where the
-// maximum has grown. A scale x that is NaN or +inf makes the results along the axis NaN; -inf
+// do not overflow: one sweep finds maximum and sum together, the sum rescaled when the
+// running maximum grows. A scale x that is NaN or +inf makes the results along the axis NaN; -inf
 // gives 0. Where all are -inf: NaN, or 0 with params->masked. Results below the least normal
 // number may be 0. An axis of extent 0: nothing to do. The same input on the same context gives
 // the same bits.
@@ -85,9 +85,9 @@ WEFT_API weft_status weft_softmax_workspace(weft_context *ctx, const weft_tensor
                                             const weft_tensor *Y, const weft_softmax_params *params,
                                             size_t *bytes);
 
-// What each of the four would do with these operands, in words, as snprintf() does it. May compile.
-// What stands behind the ';' is the tiling (its fields: docs/kernels/axis.md). Returns the length,
-// or -1 after a failure.
+// The plan of each of the four for these operands, in words, as snprintf() does it. May compile.
+// The text behind the ';' is the tiling (its fields: docs/kernels/axis.md). Returns the length, or
+// -1 after a failure.
 WEFT_API int weft_softmax_describe(weft_context *ctx, const weft_tensor *X, int axis,
                                    const weft_tensor *Y, const weft_softmax_params *params,
                                    char *text, size_t size);

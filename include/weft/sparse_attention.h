@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention where a sparse matrix says who attends to whom.
+// Attention with a sparse mask, which says who attends to whom.
 #ifndef WEFT_SPARSE_ATTENTION_H
 #define WEFT_SPARSE_ATTENTION_H
 
@@ -19,7 +19,7 @@ typedef struct weft_sparse_attention_params {
 
 #define WEFT_SPARSE_ATTENTION(...) WEFT_PARAMS(weft_sparse_attention_params, __VA_ARGS__)
 
-// O = softmax(scale Q K^T) V, where row i attends to the columns j that row i of M names alone:
+// O = softmax(scale Q K^T) V, where row i attends only to the columns j of row i of M:
 //
 //     o[i] = sum over j of w[i, j] v[j] / sum over j of w[i, j],   w[i, j] = exp(scale q[i] . k[j])
 //
@@ -27,23 +27,22 @@ typedef struct weft_sparse_attention_params {
 //                       axis
 //   K  dense [n x k]    as Q
 //   V  dense [n x d]    as Q
-//   M  sparse CSR [m x n]   its pattern: values are not read and may be NULL; its data type says
-//                           nothing here, if it is one that values may have; a column that occurs
-//                           twice in a row counts twice
+//   M  sparse CSR [m x n]   its pattern: values are not read and may be NULL; its data type may be
+//                           any that values may have; a column that occurs twice in a row counts
+//                           twice
 //   O  dense [m x d]    as Q; no two elements at one place, no byte shared with Q, K, V or M's
 //                       offsets and indices
 //
 // All but M have one data type. Products, weights and sums are f32 (f64 for f64), whatever the
-// storage. It is what weft_sddmm(), weft_sparse_softmax() and weft_spmm() give one after the other,
-// in one sweep over the entries: what is largest so far is taken off as it goes, products and
-// weights are never written to memory, and large ones do not overflow. Where V has more columns
-// than the items of a group sum at once (up to 128 for f32) a sweep would take the products
-// again for each so many; there the three steps are taken, where scratch memory has room for the
-// products. Either way is the same but for rounding, and for what overflows: a sweep adds weights
-// times V up before it divides, so that elements of V near the largest number of the sums' type may
-// come out infinite where steps, whose weights are divided first, give a number; and of an infinite
-// element whose weight is next to nothing the one may make infinity where the other makes NaN, as 0
-// times infinity. The same input on the same context gives the same bits.
+// storage. It computes weft_sddmm(), weft_sparse_softmax() and weft_spmm() in one sweep over the
+// entries: the running maximum is subtracted on the way, products and weights are never written to
+// memory, and large ones do not overflow. Where V has more columns than the items of a group sum at
+// once (up to 128 for f32) a sweep would compute the products again for each n-tile; then the three
+// steps are used, if scratch memory has room for the products. Both are the same but for rounding
+// and overflow: a sweep sums weights times V before it divides, so that elements of V near the
+// largest number of the sums' type may come out infinite where steps, whose weights are divided
+// first, give a number; and for an infinite element with a tiny weight one may give infinity where
+// the other gives NaN, as 0 times infinity. The same input on the same context gives the same bits.
 //
 // A batch, or a batch of heads: with one or two axes more in front, of the same extents in Q, K, V
 // and O, each matrix is attended to by itself, with the same M.
@@ -58,8 +57,8 @@ typedef struct weft_sparse_attention_params {
 // Enqueues and returns. It blocks only while a kernel is compiled for the first time, and where
 // scratch memory in use by unfinished calls leaves too little (a workspace of the caller's avoids
 // that; it shares no byte with an operand, and is the call's until `event` completes). Buffers stay
-// yours; keep them until `event` completes. What M's offsets and indices say is trusted:
-// weft_csr_check() is for those that nobody vouches for.
+// yours; keep them until `event` completes. M's offsets and indices are trusted: weft_csr_check()
+// checks those from unknown sources.
 // Nothing is enqueued where a check fails: WEFT_BAD_ARGUMENT (also a scale that is not finite),
 // WEFT_BAD_SHAPE, WEFT_BAD_DTYPE, WEFT_BAD_BUFFER, WEFT_UNSUPPORTED (f64 on a device without),
 // WEFT_NO_MEMORY.
@@ -75,7 +74,7 @@ WEFT_API weft_status weft_sparse_attention(weft_context *ctx, cl_command_queue q
                                            const weft_sparse_attention_params *params);
 
 // Bytes of scratch memory that such a call needs; 0 where it needs none. Compiles what the call
-// will run, as the compiled kernels decide about the tiling too.
+// will run, because the tiling depends on the compiled kernels, too.
 WEFT_API weft_status weft_sparse_attention_workspace(weft_context *ctx, const weft_tensor *Q,
                                                      const weft_tensor *K, const weft_tensor *V,
                                                      const weft_csr *M, const weft_tensor *O,
@@ -83,7 +82,7 @@ WEFT_API weft_status weft_sparse_attention_workspace(weft_context *ctx, const we
                                                      size_t *bytes);
 
 // What weft_sparse_attention() would do with these operands, in words, as snprintf() does it.
-// Compiles as above. What stands before the first ';' is the tiling (its fields:
+// Compiles as above. The text before the first ';' is the tiling (its fields:
 // docs/kernels/sampled.md). Returns the length, or -1 after a failure.
 WEFT_API int weft_sparse_attention_describe(weft_context *ctx, const weft_tensor *Q,
                                             const weft_tensor *K, const weft_tensor *V,

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A linear layer with sparse weights: forward, and its gradients.
 //
-// The three are SpMM and SDDMM under the names of a layer. Activations stand in columns: X is
-// [n_in x n], n the batch. Activations by rows, [n x n_in], as most frameworks keep them, are the
-// same memory seen with rows and columns changed over: {.shape = {n_in, n}, .stride = {1, n_in}}.
+// The three are SpMM and SDDMM under the names of a layer. Activations are columns: X is [n_in x
+// n], n the batch. Activations by rows, [n x n_in], as most frameworks store them, are the
+// transposed view of the same memory: {.shape = {n_in, n}, .stride = {1, n_in}}.
 //
 //     weft_sparse_linear(ctx, queue, &W, &X, &Y,
 //                        WEFT_SPARSE_LINEAR(.plan = plan, .bias = &b,
@@ -16,7 +16,7 @@
 //
 // Where activations or gradients are sparse themselves (CSR), weft_spgemm() multiplies W by X, and
 // W^T, of weft_csr_transpose(), by dY, or weft_spgemm_dense() where the product is to be dense;
-// weft_sddmm_sparse() takes one or both for dW, which looks at no other entries than W's.
+// weft_sddmm_sparse() takes one or both for dW, which it computes at W's entries only.
 #ifndef WEFT_SPARSE_LINEAR_H
 #define WEFT_SPARSE_LINEAR_H
 
@@ -27,7 +27,7 @@ WEFT_BEGIN
 
 typedef struct weft_sparse_linear_params {
     size_t size; // sizeof(weft_sparse_linear_params): WEFT_SPARSE_LINEAR() fills it in
-    const weft_spmm_plan *plan; // of W, for dX of W^T; NULL: none, which dX cannot do without
+    const weft_spmm_plan *plan; // of W, or for dX of W^T, which dX requires; NULL: none
     const weft_tensor *bias;    // forward: [n_out], W's data type, any stride; NULL: none
     weft_activation activation; // forward: of each element; none by default
     double beta;                // gradients: dX = W^T dY + beta dX, and dW likewise
@@ -52,9 +52,9 @@ typedef struct weft_sparse_linear_params {
 // matrix is multiplied by W, or by values of its own where W->values_batch_stride is not 0. A row
 // of W without entries gives f(bias).
 //
-// Blocking, scratch memory (as much as weft_spmm_workspace() says), ownership, order of sums, what
-// W's pattern is trusted in, what can fail and threads are as with weft_spmm(), which this is. beta
-// is not for this call: WEFT_BAD_ARGUMENT where it is not 0.
+// Blocking, scratch memory (as much as weft_spmm_workspace() says), ownership, order of sums, trust
+// in W's pattern, failures and threads are as with weft_spmm(), which this is. beta is not for this
+// call: WEFT_BAD_ARGUMENT where it is not 0.
 WEFT_API weft_status weft_sparse_linear(weft_context *ctx, cl_command_queue queue,
                                         const weft_csr *W, const weft_tensor *X,
                                         const weft_tensor *Y,
@@ -62,7 +62,7 @@ WEFT_API weft_status weft_sparse_linear(weft_context *ctx, cl_command_queue queu
 
 // dX = W^T dY + beta dX, the gradient by X, from dY, the gradient by W X + bias: where the layer
 // has an activation, its backward comes first. weft_elementwise() has one for each:
-// relu_backward(dy, y) takes Y or W X + bias, the others (gelu_backward(dy, z) and so on) want
+// relu_backward(dy, y) takes Y or W X + bias, the others (gelu_backward(dy, z) and so on) require
 // z = W X + bias, which a forward without activation gives.
 //
 //   dY  dense [n_out x n]   dX  dense [n_in x n]   as X and Y above: dX may be f32, both vectors
@@ -82,10 +82,10 @@ WEFT_API weft_status weft_sparse_linear_dx(weft_context *ctx, cl_command_queue q
 //   dW     values for W's entries, [nnz] in W's order, stride 1; W's data type, or f32 where that
 //          is f16 or bf16; for a batch [batch x nnz]; no byte shared with dY, X or W's pattern
 //
-// A batch's gradients are added up by weft_reduce(); or batch and n are one axis, where strides
-// allow to see them so. beta == 0 never reads dW. No plan is looked at; bias and activation are not
-// for this call: WEFT_BAD_ARGUMENT. The gradient by bias is weft_reduce() of dY, WEFT_SUM along n.
-// Else as weft_sddmm(), with its scratch memory.
+// weft_reduce() adds up a batch's gradients; or batch and n are one axis, where strides allow such
+// a view. beta == 0 never reads dW. The plan is ignored; bias and activation are not for this call:
+// WEFT_BAD_ARGUMENT. The gradient by bias is weft_reduce() of dY, WEFT_SUM along n. Else as
+// weft_sddmm(), with its scratch memory.
 WEFT_API weft_status weft_sparse_linear_dw(weft_context *ctx, cl_command_queue queue,
                                            const weft_tensor *dY, const weft_tensor *X,
                                            const weft_csr *W, const weft_tensor *dW,

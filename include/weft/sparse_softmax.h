@@ -33,29 +33,28 @@ typedef struct weft_sparse_softmax_params {
 // made from its own values at the same pattern, X->values_batch_stride elements apart, or, where
 // that is 0, all are made from the same ones.
 //
-// What X does not store is not there: not 0, but -inf. A stored -inf gives 0. Rows without entries
-// stay without, and a row whose every scale x is -inf (all masked) gives 0. A scale x that is NaN
-// or +inf makes the results of its row NaN, and of no other. Arithmetic is f32 (f64 for f64): scale
-// x is rounded to it, then m is subtracted. Rows side by side may share one number in place of
-// their own m, if all their scale x lie within 16 of it: the last bits of a row's results may
+// Elements that X does not store count as -inf, not 0. A stored -inf gives 0. Rows without entries
+// have no results, and a row whose every scale x is -inf (all masked) gives 0. A scale x that is
+// NaN or +inf makes the results of its row NaN, and of no other. Arithmetic is f32 (f64 for f64):
+// scale x is rounded to it, then m is subtracted. Neighbouring rows may share one number in place
+// of their own m, if all their scale x are within 16 of it: the last bits of a row's results may
 // depend on the rows beside it. Large inputs do not overflow. Results below the least normal number
-// may be 0. The same input on the same context gives the same bits.
-// Up to 2^31 - 4097 rows; nnz as far as the offsets reach. No rows, no entries, or no batch:
-// nothing to do.
+// may be 0. The same input on the same context gives the same bits. Up to 2^31 - 4097 rows; nnz as
+// far as the offsets reach. No rows, no entries, or no batch: nothing to do.
 //
 // Enqueues and returns. It blocks only while a kernel is compiled for the first time, and where
 // scratch memory in use by unfinished calls leaves too little (a workspace of the caller's avoids
 // that; it shares no byte with X, Y or a gradient, and is the call's until `event` completes).
 // Buffers stay yours; keep them until `event` completes. The offsets are trusted: weft_csr_check()
-// is for those that nobody vouches for.
+// checks those from unknown sources.
 // Nothing is enqueued where a check fails: WEFT_BAD_ARGUMENT (also a scale that is not finite),
 // WEFT_BAD_SHAPE, WEFT_BAD_DTYPE, WEFT_BAD_BUFFER, WEFT_UNSUPPORTED (f64 on a device without),
 // WEFT_NO_MEMORY.
 // Thread-safety: any thread; calls on one in-order queue keep their order.
 //
-// Work is distributed out by entries, long rows are cut and combined, and no row is looked at
-// beforehand: neither empty rows nor one row with all entries keep the device waiting. Entries and
-// rows counted together: Merrill and Garland, "Merge-Based Parallel Sparse Matrix-Vector
+// Work is distributed by entries, long rows are cut and combined, and rows are not analysed before:
+// neither empty rows nor one row with all entries leave the device idle. Entries and rows counted
+// together: Merrill and Garland, "Merge-Based Parallel Sparse Matrix-Vector
 // Multiplication" (SC 2016).
 WEFT_API weft_status weft_sparse_softmax(weft_context *ctx, cl_command_queue queue, double scale,
                                          const weft_csr *X, const weft_tensor *Y,
@@ -74,16 +73,16 @@ WEFT_API weft_status weft_sparse_softmax_backward(weft_context *ctx, cl_command_
                                                   const weft_sparse_softmax_params *params);
 
 // Bytes of scratch memory that weft_sparse_softmax() needs for such operands; 0 where it needs
-// none. Compiles what the call will run, as the compiled kernels decide about the tiling too. The
-// backward call needs as much.
+// none. Compiles what the call will run, because the tiling depends on the compiled kernels, too.
+// The backward call needs as much.
 WEFT_API weft_status weft_sparse_softmax_workspace(weft_context *ctx, const weft_csr *X,
                                                    const weft_tensor *Y,
                                                    const weft_sparse_softmax_params *params,
                                                    size_t *bytes);
 
 // What either would do with these operands, in words, as snprintf() does it. Compiles as above.
-// What stands before the ';' is the tiling (its fields: docs/kernels/sampled.md). Returns the
-// length, or -1 after a failure.
+// The text before the ';' is the tiling (its fields: docs/kernels/sampled.md). Returns the length,
+// or -1 after a failure.
 WEFT_API int weft_sparse_softmax_describe(weft_context *ctx, const weft_csr *X,
                                           const weft_tensor *Y,
                                           const weft_sparse_softmax_params *params, char *text,

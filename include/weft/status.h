@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a call says when it ends: a status, and behind it a sentence with the numbers that disagree.
+// The result of a call: a status and, after a failure, a sentence with the numbers that disagree.
 #ifndef WEFT_STATUS_H
 #define WEFT_STATUS_H
 
@@ -26,8 +26,8 @@ typedef enum weft_status {
     WEFT_OPENCL_ERROR, // any other error of the OpenCL implementation
 } weft_status;
 
-// A NULL where one is not allowed is told so by calls that return a status; all other functions
-// take no NULL, unless they say what it means.
+// Calls that return a status report a NULL that is not allowed; all other functions take no NULL,
+// unless documented.
 
 // "bad shape" for WEFT_BAD_SHAPE, and so on; "unknown status" for anything else. Static storage.
 WEFT_API const char *weft_status_name(weft_status status);
@@ -35,12 +35,12 @@ WEFT_API const char *weft_status_name(weft_status status);
 // The sentence of the last call on this thread that did not return WEFT_OK; "" before the first.
 // Valid until the next failing call on the same thread. A call that succeeds leaves it as it was.
 //
-// After a failure a call gives no event: what .event points to is as it was, or NULL. What it
-// allocated is gone. One that a check refused has enqueued nothing: outputs are as they were. Where
-// OpenCL or memory failed on the way (NO_MEMORY, BUILD_FAILED, DEVICE_LOST, OPENCL_ERROR) some of
-// its kernels may be in the queue: outputs, and a workspace of the caller's, are undefined, and in
-// use until the queue has finished. Inputs are never written. The context and its plans serve on,
-// unless the device is lost.
+// After a failure a call gives no event: *event is unchanged, or NULL. Its allocations are freed.
+// A call that a check refused has enqueued nothing: outputs are unchanged. If OpenCL or memory
+// failed on the way (NO_MEMORY, BUILD_FAILED, DEVICE_LOST, OPENCL_ERROR) some of its kernels may be
+// in the queue: outputs, and the caller's workspace, are undefined, and in use until the queue has
+// finished. Inputs are never written. The context and its plans stay usable, unless the device is
+// lost.
 WEFT_API const char *weft_last_error(void);
 
 WEFT_END

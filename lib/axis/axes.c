@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sorting axes: what is kept and what is reduced, each slowest first and merged, and the one of the
-// kept axes that lanes lie along.
+// Sorts axes: kept and reduced ones, each slowest first and merged, and picks the kept axis that
+// lanes run along.
 #include "axis/axes.h"
 
 #include <string.h>
@@ -9,19 +9,19 @@
 #include "operand/view.h"
 
 enum {
-    // A kept axis of stride 1 takes the lanes from here on: 8 elements of f32 are half a vector of
-    // the widest CPUs and the 32 bytes that GPUs fetch at least. Lanes that lie along another axis
-    // would fetch each element by itself.
+    // Least extent of a kept axis of stride 1 for lanes to run along it: 8 elements of f32 are half
+    // a vector of the widest CPUs, and the 32 bytes that GPUs fetch at least. Along another axis
+    // lanes would fetch each element separately.
     WIDE_LOW = 8,
-    // A narrower one takes them where lines may be widened to this: four vectors, so that lanes
-    // that overlap at the end of a line and joining them weigh little.
+    // Or a narrower one, where lines may be widened to this: four vectors, so that the overlap at
+    // the end of a line and the combining of lanes cost little.
     WIDE_LINE = 64,
-    // Else lanes go to an axis so many times longer: fetched one by one, but all of them at work.
+    // Else lanes run along an axis this many times longer: separate fetches, but no idle lanes.
     LONGER = 4,
-    // Lanes along mid pay from here on: two vectors, or a GPU's warp. Below, joining the lanes of
-    // each result costs more than fetching them for as many results at a time.
+    // Least extent of mid for lanes along it: two vectors, or a GPU's warp. Below, combining the
+    // lanes of each result costs more than separate fetches for as many results at a time.
     LONG_MID = 32,
-    // And so many results are needed for that: half a vector.
+    // Least number of results for such fetches: half a vector.
     MANY_RESULTS = 8,
 };
 
@@ -43,7 +43,7 @@ static axes axes_of(const weft_axes_request *request, bool are_reduced)
     return found;
 }
 
-// Whether the first operand that moves along this axis moves down.
+// Whether the first operand with a stride along this axis has a negative one.
 static bool is_backward(const weft_axis *axis, int n_operands)
 {
     int i = 0;
@@ -52,7 +52,7 @@ static bool is_backward(const weft_axis *axis, int n_operands)
     return axis->stride[i] < 0;
 }
 
-static void turn_around(weft_axes *sorted, axes *some)
+static void make_strides_positive(weft_axes *sorted, axes *some)
 {
     for (int k = 0; k < some->n; k++) {
         weft_axis *axis = &some->axis[k];
@@ -65,8 +65,8 @@ static void turn_around(weft_axes *sorted, axes *some)
     }
 }
 
-// Slower axes come first, and those along which nothing moves before all: what is read again and
-// again is then read whole, neighbour by neighbour, each time.
+// Axes of large stride come first, those of stride 0 before all: an operand that is read repeatedly
+// is then read in the order of memory each time.
 static int64_t slowness(int64_t stride)
 {
     return stride == 0 ? INT64_MAX : abs_i64(stride);
@@ -91,7 +91,7 @@ static void sort(axes *some, int n_operands)
     }
 }
 
-// Whether `slow` steps on where `fast` ends, in each of the first n operands.
+// Whether a step of `slow` is the whole length of `fast`, in each of the first n operands.
 static bool continues(const weft_axis *slow, const weft_axis *fast, int n)
 {
     for (int i = 0; i < n; i++) {
@@ -122,7 +122,7 @@ static bool steps_by_one(const weft_axis *axis, int n_lines)
     return true;
 }
 
-// Which of the kept axes ...; -1 where there is none.
+// The index of a kept axis; -1 if there is none.
 
 static int adjacent_one(const axes *kept)
 {
@@ -141,7 +141,7 @@ static int longest_one(const axes *kept)
     return longest;
 }
 
-// They are sorted: the last one, if anything moves along it.
+// The last one, as they are sorted, unless its stride is 0.
 static int fastest_one(const axes *kept)
 {
     return kept->n > 0 && kept->axis[kept->n - 1].stride[0] != 0 ? kept->n - 1 : -1;
@@ -160,7 +160,7 @@ static int low_beside(const axes *kept, int adjacent, const weft_axis *mid, int 
     return kept->axis[longest].extent > LONGER * axis->extent ? longest : adjacent;
 }
 
-// None has: mid has, or it is the nearest to it.
+// No kept axis has stride 1: mid has the smallest stride.
 static int low_or_mid(const axes *kept, const weft_axis *mid, int n_lines, bool is_vectorized)
 {
     if (mid->extent >= LONG_MID || (is_vectorized && steps_by_one(mid, n_lines)))
@@ -169,7 +169,7 @@ static int low_or_mid(const axes *kept, const weft_axis *mid, int n_lines, bool 
     return longest >= 0 && kept->axis[longest].extent >= MANY_RESULTS ? longest : -1;
 }
 
-// The one that lanes lie along, or -1: they lie along mid.
+// The kept axis that lanes run along, or -1: they run along mid.
 static int low_of(const axes *kept, const weft_axis *mid, int n_lines, bool is_vectorized)
 {
     const int adjacent = adjacent_one(kept), fastest = fastest_one(kept);
@@ -182,7 +182,7 @@ static int low_of(const axes *kept, const weft_axis *mid, int n_lines, bool is_v
     return low_or_mid(kept, mid, n_lines, is_vectorized);
 }
 
-// Moves an axis out of `some`.
+// Removes an axis from `some`.
 static weft_axis taken(axes *some, int which)
 {
     if (which < 0)
@@ -209,11 +209,11 @@ weft_axes weft_axes_sort(const weft_axes_request *request)
     memcpy(sorted.start, request->start, sizeof(sorted.start));
 
     axes kept = axes_of(request, false), reduced = axes_of(request, true);
-    turn_around(&sorted, &kept);
+    make_strides_positive(&sorted, &kept);
     sort(&kept, n_operands);
     merge(&kept, n_operands);
     if (!request->in_order) {
-        turn_around(&sorted, &reduced);
+        make_strides_positive(&sorted, &reduced);
         sort(&reduced, n_operands);
     }
     merge(&reduced, n_operands);

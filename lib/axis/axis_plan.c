@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How work along an axis is cut into lines, strips and groups: limits and a problem to a tiling.
+// Chooses tilings of work along an axis from limits and a problem, and checks given ones.
 #include "axis/axis_plan.h"
 
 #include <inttypes.h>
@@ -17,58 +17,57 @@
 
 enum { MAX_VECTOR_WIDTH = 16, MAX_UNROLL = 8, MAX_PARTS = 1024 };
 
-// That are remembered of a column: those that groups of items have room for in local memory at
-// least, and a sum's.
+// Numbers in the state of a column: those that local memory has room for at least if items_y > 1,
+// and those of a sum.
 enum { STATE_NUMBERS = 5, SUM_NUMBERS = 2 };
 
-// Where an item carries whole vectors: CPUs.
+// If an item processes whole vectors: CPUs.
 enum {
     VECTORIZED_UNROLL = 8, // vectors in flight hide the latency of an addition
-    LONG_UNROLL = 4,       // lines at a time, at most, of strips of so many bytes
+    LONG_UNROLL = 4,       // most lines at a time, of strips of LONG_STRIP_BYTES
     LONG_STRIP_BYTES = 1 << 16,
-    USUAL_VECTORS = 512,  // of a strip, at most, where wider ones would be few
+    USUAL_VECTORS = 512,  // most of a strip, unless there are enough wider ones
     GATHERED_VECTORS = 8, // of a strip that is fetched element by element: caches hold its lines
-    REREAD_VECTORS = 8,   // of a strip, at least: 512 bytes of each line, or pages are wasted
+    REREAD_VECTORS = 8,   // least of a strip: 512 bytes of each line, or pages are wasted
     NARROW_VECTORS = 4,   // of a strip that gives work to idle cores
-    TASKS = 4,            // groups for each core, so that the last ones end together
-    LONG_TURNS = 4,       // strips wider than usual for each of those groups, or none are
-    PART_TURNS = 8,       // and parts for each of those, where each is not joined with all others
-    MANY_TURNS = 8,       // for each of those groups: enough to give each of them long ones
-    FEW_TASKS = 2,        // fewer, and mid is cut into parts
-    FAIR_GROUPS = 64,     // for each of max_blocks: they even out what a shared machine takes away
-    TURN_BYTES = 1 << 15, // read at a time; less, and a group's overhead shows
-    LONG_TURN_BYTES = 1 << 20, // memory likes it still better, where there is so much for all
+    GROUPS_A_CORE = 4,    // so that the last ones end together
+    LONG_TASKS = 4,       // least number of strips wider than usual for each of those groups
+    PART_TASKS = 8,       // parts for each of those, if each part is not combined with all others
+    MANY_TASKS = 8,       // for each of those groups: enough for LONG_TASK_BYTES each
+    FEW_TASKS = 2,        // for each core: with fewer, mid is divided into parts
+    FAIR_GROUPS = 64,     // for each of max_blocks: they balance the load on a shared machine
+    TASK_BYTES = 1 << 15, // least read by a task; below, a group's overhead is noticeable
+    LONG_TASK_BYTES = 1 << 20, // faster still, if there is enough work for all groups
     PART_BYTES = 1 << 18,      // read by each part: tens of microseconds
 };
 
-// Where lanes are items: GPUs.
+// If lanes are items: GPUs.
 enum {
-    SPREAD_ITEMS = 256,      // of a group, where states are large, all is written or mid is cut
+    SPREAD_ITEMS = 256,      // of a group, if states are large, all is written or mid is divided
                              // into parts: 1024 have 64 registers each, which is too few, or just
                              // enough
-    SPREAD_STATE_BYTES = 12, // that are not yet large
+    SPREAD_STATE_BYTES = 12, // of the largest state that is not large
     SPREAD_UNROLL = 4,       // loads in flight for each item,
     ROW_UNROLL = 8,          // and of rows with small states, whose groups are small
-    ROW_TASKS = 4,           // and so many groups for each that the device holds: they end together
-    SPREAD_WARPS = 4,        // of a group of several groups of items
-    SPREAD_KEPT = 32,        // of its lines an item can keep, or find in a cache again
-    SPREAD_LEAST = 8, // of a group of items, however short its rows are: neighbours in memory
-    SPREAD_TURNS =
-        8, // of a group of items at its part: fewer, and a second kernel costs more than it saves
-    SPREAD_IDLE = 2, // mid is cut into parts where fewer than 1 / SPREAD_IDLE of the groups work
+    ROW_TASKS = 4,           // groups of them for each resident one: they end together
+    SPREAD_WARPS = 4,        // of a group with items_z above 1
+    SPREAD_CACHED = 32,      // lines that an item can cache, or find in the device's cache again
+    SPREAD_LEAST = 8,        // items_y, however short rows are: neighbours in memory
+    SPREAD_ITERATIONS = 8,   // least of a part: below, a second kernel costs more than it saves
+    SPREAD_IDLE = 2,         // mid is divided if fewer than 1 / SPREAD_IDLE of the groups have work
 };
 
-// What plans say that they do without.
-static const char KEPT[] = "elements kept", WIDENED[] = "lines of several steps of mid";
+// Variants that plans refuse.
+static const char CACHED[] = "elements cached", WIDENED[] = "lines of several steps of mid";
 static const char WIDEST[] = "widest vectors", PARTS[] = "mid in parts";
 static const char LARGER[] = "larger groups";
 
-// A forgiving view of the problem: defaults filled in, extents at least 1.
+// The problem with defaults filled in and extents of at least 1.
 typedef struct {
     int64_t high, mid, low, outer;
     int64_t bytes, accumulator_bytes; // of an element
     int64_t state_bytes;              // of a column's state
-    bool low_adjacent, mid_adjacent, writes_all, keeps;
+    bool low_adjacent, mid_adjacent, writes_all, caches;
     const weft_why *why;
 } facts;
 
@@ -89,7 +88,7 @@ static facts facts_of(const weft_axis_problem *problem)
         .low_adjacent = problem->low_adjacent,
         .mid_adjacent = problem->mid_adjacent || problem->low <= 1,
         .writes_all = problem->writes_all,
-        .keeps = problem->keeps,
+        .caches = problem->caches,
         .why = problem->why,
     };
 }
@@ -107,21 +106,21 @@ static int64_t lines_of(const facts *f, int64_t widen)
     return product(f->outer, ceil_div(f->mid, widen));
 }
 
-// So many of equal length that none of them is empty.
+// About `parts` parts of equal length, none of them empty.
 static int64_t even_parts(int64_t lines, int64_t parts)
 {
     return ceil_div(lines, ceil_div(lines, max_i64(min_i64(parts, MAX_PARTS), 1)));
 }
 
-// Whether the last strip of a line would be no more than a vector that was moved to end with the
-// line: its neighbour would be another item's.
+// Whether the last strip of a line would be only a vector that is moved to end with the line: its
+// neighbour would belong to another item.
 static bool is_moved_alone(int64_t width, int64_t vector_width, int64_t vectors)
 {
     return width % vector_width != 0 &&
            ceil_div(width, vector_width) % vectors == (vectors == 1 ? 0 : 1);
 }
 
-// What each group of items joins its states in.
+// Local memory in which items_y items combine their states.
 static int64_t items_y_bytes(const facts *f, int64_t items, int64_t items_y, int64_t vector_width)
 {
     const int64_t each = max_i64(STATE_NUMBERS * f->accumulator_bytes, f->state_bytes);
@@ -133,61 +132,61 @@ static int64_t items_z_of(const weft_axis_tiling *t)
     return t->items_z > 1 ? t->items_z : 1;
 }
 
-// All of a group together.
+// The same for a whole work-group.
 static int64_t shared_bytes(const facts *f, const weft_axis_tiling *t)
 {
     return items_z_of(t) * items_y_bytes(f, t->items, t->items_y, t->vector_width);
 }
 
-// What an item keeps of so many lines: `unroll` at a time and one more, what is left one by one.
-static int64_t kept_lines(int64_t lines, int64_t unroll)
+// Cached lines for `lines` lines of an item: `unroll` at a time and one more, the rest singly.
+static int64_t cached_lines(int64_t lines, int64_t unroll)
 {
     const int64_t n = max_i64(lines, 0);
     return product(n / unroll, unroll + 1) + 2 * (n % unroll);
 }
 
-// Items differ by one line, and the last, narrower one is taken by itself.
-static int64_t kept_bytes(const facts *f, const weft_axis_tiling *t)
+// Items differ by one line, and the last, narrower one is processed separately.
+static int64_t cached_bytes(const facts *f, const weft_axis_tiling *t)
 {
     const int64_t most = ceil_div(ceil_div(f->mid, t->widen), t->items_y);
     const int64_t lines =
-        max_i64(kept_lines(most, t->unroll),
-                max_i64(kept_lines(most - 1, t->unroll), kept_lines(most - 2, t->unroll)) + 2);
+        max_i64(cached_lines(most, t->unroll),
+                max_i64(cached_lines(most - 1, t->unroll), cached_lines(most - 2, t->unroll)) + 2);
     const int64_t numbers =
         product(product(lines, f->outer), (int64_t)t->vectors * t->vector_width);
     return product(numbers, t->items * t->items_y * items_z_of(t) * f->accumulator_bytes);
 }
 
-int64_t weft_axis_tiling_kept_bytes(const weft_axis_tiling *tiling,
-                                    const weft_axis_problem *problem)
+int64_t weft_axis_tiling_cached_bytes(const weft_axis_tiling *tiling,
+                                      const weft_axis_problem *problem)
 {
     const facts f = facts_of(problem);
-    return tiling->keep ? kept_bytes(&f, tiling) : 0;
+    return tiling->cache ? cached_bytes(&f, tiling) : 0;
 }
 
-// Where that is room enough. On CPUs local memory is memory, and a core's first cache is meant:
-// from further away it comes no sooner than it is found again.
-static bool keep_pays(const weft_limits *limits, const facts *f, const weft_axis_tiling *t)
+// Whether there is room. On CPUs local memory is ordinary memory, and the room is a core's L1
+// cache: from further away cached values are read no faster than they are computed again.
+static bool caching_pays(const weft_limits *limits, const facts *f, const weft_axis_tiling *t)
 {
     const uint64_t l1_bytes = (uint64_t)weft_caches_of(limits).l1_bytes;
     const uint64_t room =
         limits->vector_width > 1 && l1_bytes < limits->local_bytes ? l1_bytes : limits->local_bytes;
-    const int64_t kept = kept_bytes(f, t), shared = shared_bytes(f, t);
-    if (!f->keeps) // no variant of this operation
+    const int64_t cached = cached_bytes(f, t), shared = shared_bytes(f, t);
+    if (!f->caches) // no variant of this operation
         return false;
     if (t->parts > 1)
-        return refuse(f->why, KEPT, "mid is in %" PRId64 " parts", t->parts);
-    return ((uint64_t)kept <= room / 2 &&
-            (uint64_t)shared + (uint64_t)kept <= limits->local_bytes) ||
-           refuse(f->why, KEPT,
-                  "they are %" PRId64 " bytes, beside %" PRId64 " of a items_y: there is room "
+        return refuse(f->why, CACHED, "mid is in %" PRId64 " parts", t->parts);
+    return ((uint64_t)cached <= room / 2 &&
+            (uint64_t)shared + (uint64_t)cached <= limits->local_bytes) ||
+           refuse(f->why, CACHED,
+                  "they are %" PRId64 " bytes, beside %" PRId64 " of states: there is room "
                   "for half of %" PRIu64,
-                  kept, shared, room);
+                  cached, shared, room);
 }
 
 // ---- CPUs: groups are one item
 
-// What shapes the code, and the line.
+// The tiling of a line; vector_width and widen select the code.
 typedef struct {
     int64_t vector_width, widen;
     int64_t width;   // columns of a line
@@ -206,7 +205,7 @@ static int64_t steps_for(int64_t low, int64_t vector_width)
     return vector_width / min_i64(pow2_divisor(low), vector_width);
 }
 
-// Half and a quarter of the widest vector, and single elements: each vector width is a program.
+// Half or a quarter of the widest vector, or single elements: each vector width is a program.
 static line narrow_line(const facts *f, int64_t widest)
 {
     refuse(f->why, WIDEST, "of %" PRId64 ": low has %" PRId64 " columns, %s", widest, f->low,
@@ -218,8 +217,8 @@ static line narrow_line(const facts *f, int64_t widest)
     return line_of(f, 1, 1);
 }
 
-// Whether so many steps of mid make a line of whole vectors. A line of neighbours may be wider than
-// mid: what is past it is masked.
+// Whether `widen` steps of mid make a line of whole vectors. A line of neighbours may be wider than
+// mid: elements past it are masked.
 static bool widening_fills(const facts *f, int64_t widest, int64_t widen)
 {
     if (!f->mid_adjacent)
@@ -244,7 +243,7 @@ static line vectorized_line(const facts *f, int64_t widest)
     return line_of(f, widest, widen);
 }
 
-// Vectors of a strip: at most so many, all strips much the same.
+// Vectors of a strip: at most `most`, all strips of about the same width.
 static int64_t strip_vectors(const line *l, int64_t most)
 {
     const int64_t even = ceil_div(l->vectors, ceil_div(l->vectors, most));
@@ -263,19 +262,19 @@ static int64_t strips_of(const line *l, int64_t vectors)
     return ceil_div(l->vectors, vectors);
 }
 
-// What is read once and has strips for all cores may have them wider than others.
+// Strips may be wider if elements are read once and there are strips for all cores.
 static int64_t most_vectors(const facts *f, const line *l, int64_t wanted)
 {
     if (!f->low_adjacent && l->widen == 1)
         return GATHERED_VECTORS;
     if (f->writes_all || l->widen > 1)
         return USUAL_VECTORS;
-    const int64_t share = product(l->vectors, f->high) / (wanted * LONG_TURNS);
+    const int64_t share = product(l->vectors, f->high) / (wanted * LONG_TASKS);
     return max_i64(min_i64(share, WEFT_AXIS_MOST_VECTORS), USUAL_VECTORS);
 }
 
-// What is written is read twice: strips whose lines a core's share of the caches can hold, as long
-// as they are wide enough for memory.
+// If elements are written they are read twice: strips whose lines fit into a core's share of the
+// caches, unless these are too narrow for memory.
 static int64_t reread_vectors(const weft_limits *limits, const facts *f, const line *l,
                               int64_t most)
 {
@@ -287,8 +286,7 @@ static int64_t reread_vectors(const weft_limits *limits, const facts *f, const l
     return max_i64(min_i64(bytes / each, most), min_i64(REREAD_VECTORS, most));
 }
 
-// Cores without work get narrower strips, but not of widened lines: their steps are joined by one
-// item.
+// Narrower strips, if cores are idle, but not of widened lines: one item combines their steps.
 static int64_t narrowed_vectors(const facts *f, const line *l, int64_t vectors, int64_t wanted)
 {
     const int64_t strips = ceil_div(wanted, f->high);
@@ -298,24 +296,24 @@ static int64_t narrowed_vectors(const facts *f, const line *l, int64_t vectors, 
     return strip_vectors(l, min_i64(narrow, vectors));
 }
 
-// Highs that a group takes at a time: enough to be worth it, few enough that all cores have some.
-// Those whose lanes lie along mid are joined `vector width` at a time.
-static int64_t highs_in_a_row(const facts *f, const line *l, int64_t turn_bytes, int64_t strips,
+// Highs that a group processes at a time: enough to pay, few enough that all cores have some.
+// If lanes run along mid, the lanes of vector_width highs are combined at a time.
+static int64_t highs_in_a_row(const facts *f, const line *l, int64_t task_bytes, int64_t strips,
                               int64_t wanted)
 {
-    const int64_t many = product(f->high, strips) / (wanted * MANY_TURNS);
-    const int64_t pays = max_i64(ceil_div(TURN_BYTES, turn_bytes),
-                                 min_i64(ceil_div(LONG_TURN_BYTES, turn_bytes), many));
+    const int64_t many = product(f->high, strips) / (wanted * MANY_TASKS);
+    const int64_t pays = max_i64(ceil_div(TASK_BYTES, task_bytes),
+                                 min_i64(ceil_div(LONG_TASK_BYTES, task_bytes), many));
     const int64_t most = min_i64(max_i64(product(f->high, strips) / wanted, 1), f->high);
     const int64_t run = ceil_div(f->high, ceil_div(f->high, min_i64(pays, most)));
-    const int64_t joined = ceil_div(run, l->vector_width) * l->vector_width;
-    return f->low == 1 && l->widen > 1 && pays > 1 && joined <= most ? joined : run;
+    const int64_t whole = ceil_div(run, l->vector_width) * l->vector_width;
+    return f->low == 1 && l->widen > 1 && pays > 1 && whole <= most ? whole : run;
 }
 
-// Groups that take the same number of turns each, or one less.
-static int64_t even_groups(int64_t turns, int64_t most)
+// Groups that process the same number of tasks each, or one less.
+static int64_t even_groups(int64_t tasks, int64_t most)
 {
-    return ceil_div(turns, ceil_div(turns, most));
+    return ceil_div(tasks, ceil_div(tasks, most));
 }
 
 // Lines that an item reads at a time.
@@ -331,14 +329,14 @@ static weft_axis_tiling vectorized_tiling(const weft_limits *limits, const facts
     const int64_t widest = weft_limits_vector_width(limits, f->accumulator_bytes, MAX_VECTOR_WIDTH);
     const line l = vectorized_line(f, widest);
     const int64_t lines = lines_of(f, l.widen);
-    const int64_t wanted = (int64_t)limits->compute_units * TASKS;
+    const int64_t wanted = (int64_t)limits->compute_units * GROUPS_A_CORE;
     const int64_t most = most_vectors(f, &l, wanted);
 
-    // Rows of memory are read as they lie, whole if that can be.
+    // Rows of memory are read in order, whole if possible.
     int64_t vectors = strip_vectors(&l, f->writes_all ? reread_vectors(limits, f, &l, most) : most);
 
-    // For want of groups mid is cut into parts where they are long. What is written needs another
-    // sweep then: its strips are narrowed first.
+    // With too few groups mid is divided into parts, if these are long. If elements are written
+    // that takes another sweep: strips are narrowed first.
     const int64_t all_bytes = product(product(lines, l.width), f->bytes);
     const int64_t at_once = product(strips_of(&l, vectors), f->high);
     const bool parts_pay = all_bytes / ceil_div(wanted, f->high) >= PART_BYTES;
@@ -347,15 +345,15 @@ static weft_axis_tiling vectorized_tiling(const weft_limits *limits, const facts
     const int64_t strips = strips_of(&l, vectors);
     const int64_t strip_bytes = product(product(lines, vectors * l.vector_width), f->bytes);
     const int64_t run = highs_in_a_row(f, &l, strip_bytes, strips, wanted);
-    const int64_t turns = product(strips, ceil_div(f->high, run));
-    const int64_t fair = f->writes_all ? wanted : wanted * PART_TURNS;
+    const int64_t tasks = product(strips, ceil_div(f->high, run));
+    const int64_t fair = f->writes_all ? wanted : wanted * PART_TASKS;
     int64_t parts = 1;
-    if (turns < (int64_t)limits->compute_units * FEW_TASKS)
-        parts = even_parts(lines, min_i64(ceil_div(fair, turns), strip_bytes / PART_BYTES));
+    if (tasks < (int64_t)limits->compute_units * FEW_TASKS)
+        parts = even_parts(lines, min_i64(ceil_div(fair, tasks), strip_bytes / PART_BYTES));
     if (parts == 1)
         refuse(f->why, PARTS,
-               "there are %" PRId64 " turns for %d units, of %" PRId64 " bytes each: a part has %d",
-               turns, limits->compute_units, strip_bytes, PART_BYTES);
+               "there are %" PRId64 " tasks for %d units, of %" PRId64 " bytes each: a part has %d",
+               tasks, limits->compute_units, strip_bytes, PART_BYTES);
 
     const int64_t groups = (int64_t)limits->max_blocks * FAIR_GROUPS;
     const int64_t grid_x = even_groups(strips, groups);
@@ -377,15 +375,15 @@ static weft_axis_tiling vectorized_tiling(const weft_limits *limits, const facts
 
 // ---- GPUs: lanes are items
 
-// Groups as large as the limits have them.
+// Groups as large as the limits allow.
 static weft_axis_tiling spread_within(const weft_limits *limits, const facts *f)
 {
     const int64_t lines = product(f->mid, f->outer);
     const weft_geometry g = weft_geometry_for(limits, f->high, lines, f->low);
-    const int64_t items = g.block_x / g.vector_width_x;
-    int64_t items_y = g.block_y / g.vector_width_y;
+    const int64_t items = g.block_x / g.lanes_x;
+    int64_t items_y = g.block_y / g.lanes_y;
     while (items_y_bytes(f, items, items_y, 1) > clamped_i64(limits->local_bytes)) {
-        refuse(f->why, "larger items_z",
+        refuse(f->why, "larger items_y",
                "%" PRId64 " items each share %" PRId64 " bytes; there are %zu", items_y,
                items_y_bytes(f, items, items_y, 1), limits->local_bytes);
         items_y /= 2;
@@ -394,15 +392,15 @@ static weft_axis_tiling spread_within(const weft_limits *limits, const facts *f)
     int64_t parts = 1;
     if (groups < limits->max_blocks / SPREAD_IDLE)
         parts = even_parts(lines, min_i64(limits->max_blocks / groups,
-                                          lines / (items_y * SPREAD_TURNS * SPREAD_UNROLL)));
+                                          lines / (items_y * SPREAD_ITERATIONS * SPREAD_UNROLL)));
     if (parts == 1)
         refuse(f->why, PARTS,
-               "there are %" PRId64 " groups, of %d at once, and items_z of %" PRId64
-               " for %" PRId64 " lines",
+               "there are %" PRId64 " groups, of %d at once, and items_y %" PRId64 " for %" PRId64
+               " lines",
                groups, limits->max_blocks, items_y, lines);
     return (weft_axis_tiling){
         .vector_width = 1,
-        .vectors = g.vector_width_x,
+        .vectors = g.lanes_x,
         .items = (int)items,
         .items_y = (int)items_y,
         .unroll = SPREAD_UNROLL,
@@ -415,23 +413,23 @@ static weft_axis_tiling spread_within(const weft_limits *limits, const facts *f)
     };
 }
 
-// Items that share a row where low is narrower than a warp: as few as still fill the device, but so
-// many that none of them has more than it can keep, and at least a warp where rows are long enough.
-// A row costs steps of joining, and, beyond a warp, barriers.
+// Items that share a row if low is narrower than a warp: the fewest that fill the device, but
+// enough that each has at most SPREAD_CACHED elements, and at least a warp if rows are long enough.
+// A row costs steps of combining and, beyond a warp, barriers.
 static int64_t row_items(const weft_limits *limits, const facts *f)
 {
     const int64_t elements = product(product(f->mid, f->outer), pow2_up(f->low));
     const int64_t most = min_i64(SPREAD_ITEMS, limits->max_block);
     const int64_t resident = (int64_t)limits->max_blocks * limits->max_block;
-    const int64_t kept = f->writes_all ? elements / SPREAD_KEPT : 1;
+    const int64_t cached = f->writes_all ? elements / SPREAD_CACHED : 1;
     const int64_t least = max_i64(pow2_up(ceil_div(elements, ROW_UNROLL)), SPREAD_LEAST);
-    const int64_t wanted = max_i64(kept, ceil_div(resident, f->high));
+    const int64_t wanted = max_i64(cached, ceil_div(resident, f->high));
     if (pow2_up(f->low) >= limits->warp || wanted > most / 2)
         return most;
     return min_i64(max_i64(pow2_up(wanted), min_i64(least, limits->warp)), most);
 }
 
-// Groups of several groups of items, for rows of so many items.
+// Work-groups with items_z above 1, for rows of so many items.
 static weft_axis_tiling spread_in_rows(const weft_limits *limits, const facts *f, int64_t items)
 {
     const weft_limits lowered = weft_limits_lowered(limits, (size_t)items);
@@ -479,11 +477,11 @@ weft_axis_tiling weft_axis_tiling_for(const weft_limits *limits, const weft_axis
     weft_axis_tiling t = weft_lanes_are_vectors(limits, problem->why)
                              ? vectorized_tiling(limits, &f)
                              : spread_tiling(limits, &f);
-    t.keep = keep_pays(limits, &f, &t);
+    t.cache = caching_pays(limits, &f, &t);
     return t;
 }
 
-// ---- somebody else's tiling
+// ---- the caller's tiling
 
 static weft_status range_check(const char *name, const char *field, int64_t value, int64_t most)
 {
@@ -507,7 +505,7 @@ static weft_status group_check(const char *name, const weft_axis_tiling *tiling,
                     tiling->items_z, along[2]);
     const uint64_t items = (uint64_t)tiling->items * (uint64_t)tiling->items_y;
     const size_t most = limits->max_items < along[0] ? limits->max_items : along[0];
-    if (items > most) // they stand along x
+    if (items > most) // both are along x
         return fail(WEFT_BAD_ARGUMENT,
                     "%s.items %d x items_y %d are more than the %zu items of a group", name,
                     tiling->items, tiling->items_y, most);
@@ -528,8 +526,8 @@ static weft_status group_check(const char *name, const weft_axis_tiling *tiling,
     return range_check(name, "parts", tiling->parts, MAX_PARTS);
 }
 
-// A line that ends within a vector: the vector is moved to end there, and does again what its
-// neighbour does. Both must be of one item.
+// If a line ends within a vector, the vector is moved to end there, and repeats elements of its
+// neighbour. Both must belong to one item.
 static weft_status strip_check(const char *name, const weft_axis_tiling *tiling, int64_t width)
 {
     if (width % tiling->vector_width == 0)
@@ -547,7 +545,7 @@ static weft_status strip_check(const char *name, const weft_axis_tiling *tiling,
     return WEFT_OK;
 }
 
-// The steps of a widened line are joined by one item.
+// One item combines the steps of a widened line.
 static weft_status widen_check(const char *name, const weft_axis_tiling *tiling, const facts *f)
 {
     // One vector of neighbours may be wider than mid.
@@ -588,13 +586,13 @@ static weft_status local_check(const char *name, const weft_axis_tiling *tiling,
                                const weft_limits *limits, const facts *f)
 {
     const int64_t shared = shared_bytes(f, tiling);
-    if (tiling->keep && (!f->keeps || tiling->parts > 1))
+    if (tiling->cache && (!f->caches || tiling->parts > 1))
         return fail(WEFT_BAD_ARGUMENT,
-                    "%s.keep is set: only softmax keeps elements, and with mid whole", name);
-    const int64_t kept = tiling->keep ? kept_bytes(f, tiling) : 0;
-    if (tiling->keep && (uint64_t)shared + (uint64_t)kept > limits->local_bytes)
-        return fail(WEFT_BAD_ARGUMENT, "%s.keep takes %" PRId64 " bytes; local memory has %zu",
-                    name, shared + kept, limits->local_bytes);
+                    "%s.cache is set: only softmax caches elements, and with mid whole", name);
+    const int64_t cached = tiling->cache ? cached_bytes(f, tiling) : 0;
+    if (tiling->cache && (uint64_t)shared + (uint64_t)cached > limits->local_bytes)
+        return fail(WEFT_BAD_ARGUMENT, "%s.cache takes %" PRId64 " bytes; local memory has %zu",
+                    name, shared + cached, limits->local_bytes);
     if ((uint64_t)shared > limits->local_bytes)
         return fail(WEFT_BAD_ARGUMENT, "%s.items_y takes %" PRId64 " bytes; local memory has %zu",
                     name, shared, limits->local_bytes);
@@ -626,7 +624,7 @@ static const weft_tiling_field fields[] = {
     TILING_FIELD(weft_axis_tiling, unroll),       TILING_FIELD(weft_axis_tiling, widen),
     TILING_FIELD(weft_axis_tiling, run),          TILING_FIELD(weft_axis_tiling, grid_x),
     TILING_FIELD(weft_axis_tiling, grid_y),       TILING_FIELD(weft_axis_tiling, parts),
-    TILING_FIELD(weft_axis_tiling, keep),         TILING_FIELD(weft_axis_tiling, items_z),
+    TILING_FIELD(weft_axis_tiling, cache),        TILING_FIELD(weft_axis_tiling, items_z),
 };
 
 const weft_tiling_table weft_axis_tiling_table = TILING_TABLE(fields);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sorted axes and a tiling as the kernels take them.
+// Converts sorted axes and a tiling to arguments of kernels.
 #include "axis/axis_walk.h"
 
 #include <assert.h>
@@ -8,13 +8,13 @@
 #include "operand/view.h"
 #include "runtime/context.h"
 
-enum { FEW_VECTORS = 8, MANY_VECTORS = 512 }; // of a group's items, and of any, in one class
+enum { FEW_VECTORS = 8, MANY_VECTORS = 512 }; // most in a class: of groups of items, of any
 
 enum { PAGE_ELEMENTS = 1024, FAR_ELEMENTS = 16 * PAGE_ELEMENTS }; // of f32
 
-// Lines that are read together lie far from each other where several would fit into a page or all
-// follow one another, and each has a few pages to go through: CPUs foresee several long runs of
-// memory better than one, or than pages here and there, and leaps within a page not at all.
+// Lines that are read together are taken far apart if several would fit into a page or all are
+// contiguous, and each then covers a few pages: CPUs prefetch several long runs of memory better
+// than one, or than scattered pages, and do not prefetch jumps within a page.
 static bool reads_far_apart(const weft_walk *w, int64_t mid_step, int64_t strip_width)
 {
     const int64_t step = abs_i64(mid_step);
@@ -41,7 +41,7 @@ weft_walk weft_walk_of(const weft_axes *axes, const weft_axis_tiling *tiling)
     const int64_t items_z = max_i64(tiling->items_z, 1);
     w.run = min_i64(tiling->run, ceil_div(axes->high_extent, items_z)) * items_z;
     w.part_lines = ceil_div(w.outer * w.lines, w.parts);
-    // Rows are asked for ahead, and do better from end to end.
+    // Rows are prefetched, and are faster from end to end.
     w.spread =
         !(axes->low.extent == 1 && axes->low_adjacent) &&
         reads_far_apart(&w, axes->mid.stride[0], (int64_t)tiling->vectors * tiling->vector_width);
@@ -94,21 +94,21 @@ void weft_view_close(weft_view *view)
     view->end = 0;
 }
 
-// How far past its first element an axis goes.
+// The distance from the first element of an axis to its last.
 static int64_t reach(const weft_axis *axis, int operand)
 {
     return max_i64(axis->stride[operand], 0) * (axis->extent - 1);
 }
 
-// Where lanes lie along mid, a step from column to column is one along mid.
+// If lanes run along mid, a step from column to column is one along mid.
 weft_view weft_view_of(const weft_axes *axes, int operand)
 {
     assert(operand < axes->n_operands);
-    const bool lies_along_mid = axes->low.extent == 1;
+    const bool is_along_mid = axes->low.extent == 1;
     weft_view v = {
         .start = axes->start[operand],
         .mid = axes->mid.stride[operand],
-        .low = lies_along_mid ? axes->mid.stride[operand] : axes->low.stride[operand],
+        .low = is_along_mid ? axes->mid.stride[operand] : axes->low.stride[operand],
     };
     v.end = v.start + 1 + reach(&axes->low, operand) + reach(&axes->mid, operand);
     for (int i = 0; i < axes->n_high; ++i)
@@ -156,8 +156,8 @@ bool weft_walk_scratch(const weft_walk *walk, int n_numbers, size_t *bytes)
     return true;
 }
 
-// Few classes keep programs few: one vector lives in registers, where that is worth a program, and
-// items of a group have little private memory each, which is no matter to a CPU.
+// Few classes mean few programs: a single vector stays in registers, if that is worth a program,
+// and items of a group have little private memory each, which does not matter on a CPU.
 static int vectors_at_most(const weft_axis_tiling *tiling, bool is_adjacent)
 {
     size_t local[3];
@@ -170,10 +170,10 @@ static int vectors_at_most(const weft_axis_tiling *tiling, bool is_adjacent)
     return tiling->vectors <= MANY_VECTORS ? MANY_VECTORS : WEFT_AXIS_MOST_VECTORS;
 }
 
-enum { SHUFFLED_ITEMS = 32 }; // that hand states to each other, by name where warps are NVIDIA's
+enum { SHUFFLED_ITEMS = 32 }; // that exchange states by shuffles: NVIDIA's warp
 
-// A last warp that is not full would be asked for items that it has not; and of several groups of
-// items each begins and ends with a sub-group, or lies within one.
+// Shuffles in a last warp that is not full would read items that do not exist; and with items_z
+// above 1 each group of items must be whole sub-groups, or within one.
 static bool are_shuffled(const weft_axis_tiling *tiling)
 {
     size_t local[3];
@@ -184,7 +184,7 @@ static bool are_shuffled(const weft_axis_tiling *tiling)
 }
 
 void weft_axis_defines(weft_defines *defines, const weft_context *ctx, const weft_axes *axes,
-                       const weft_axis_tiling *tiling, bool keeps_much)
+                       const weft_axis_tiling *tiling, bool needs_registers)
 {
     weft_defines_add(defines, "VECTOR_WIDTH", tiling->vector_width);
     weft_defines_add(defines, "VECTORS", vectors_at_most(tiling, axes->low_adjacent));
@@ -192,7 +192,7 @@ void weft_axis_defines(weft_defines *defines, const weft_context *ctx, const wef
     weft_defines_add(defines, "ITEMS_Y", tiling->items_y);
     if (tiling->items_z > 1)
         weft_defines_add(defines, "ITEMS_Z", tiling->items_z);
-    if (keeps_much)
+    if (needs_registers)
         weft_defines_add_registers(defines, ctx->least_subgroup);
     else
         weft_defines_add_sub_group(defines, ctx->least_subgroup, WEFT_WIDE_SUB_GROUP);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What cl/axis/axis.clh takes: the problem, where each operand's elements stand, and the defines
-// that shape its code.
+// Arguments of cl/axis/axis.clh: the problem, the location of each operand's elements, and the
+// defines that select its code.
 #ifndef WEFT_LIB_AXIS_WALK_H
 #define WEFT_LIB_AXIS_WALK_H
 
@@ -8,10 +8,9 @@
 #include "axis/axis_plan.h"
 #include "runtime/program.h"
 
-// `walk` and `view` of cl/axis/axis.clh, as the two arguments that they come in, vectors or
-// structs: 8 extents or strides of high axes, 8 of outer ones, then numbers in the order of the
-// kernels. A walk and four views, as norms have them, are 896 bytes, where devices promise room for
-// 1024.
+// `walk` and `view` of cl/axis/axis.clh, each passed as two arguments, vectors or structs: 8
+// extents or strides of high axes, 8 of outer ones, then numbers in the order of the kernels. A
+// walk and four views, which norms have, are 896 bytes; devices guarantee 1024.
 typedef struct weft_walk {
     cl_long high_extents[WEFT_MAX_NDIM], outer_extents[WEFT_MAX_NDIM];
     cl_long high, outer, mid, low, widen, run, parts, full, lines, rest, part_lines;
@@ -23,7 +22,7 @@ typedef struct weft_view {
     cl_long start, mid, low, end;
 } weft_view;
 
-// Two arguments each, for a list of them.
+// Two arguments each, for a list of arguments.
 #define WALK_ARGUMENTS(walk)                                                                       \
     {16 * sizeof(cl_long), (walk).high_extents},                                                   \
     {                                                                                              \
@@ -37,13 +36,13 @@ typedef struct weft_view {
 
 weft_walk weft_walk_of(const weft_axes *axes, const weft_axis_tiling *tiling);
 
-// Of a group: ITEMS times ITEMS_Y, 1 and ITEMS_Z. Gives their product.
+// The size of a work-group: ITEMS * ITEMS_Y, 1 and ITEMS_Z. Returns their product.
 size_t weft_axis_group(const weft_axis_tiling *tiling, size_t local[3]);
 
-// Groups along y: the tiling's, but for those beyond the turns that there are.
+// Groups along y: the tiling's grid_y, or fewer if there are fewer runs of highs.
 int64_t weft_walk_groups(const weft_walk *walk, const weft_axis_tiling *tiling);
 
-// What runs: every strip of every part at each of the highs; or the outputs whose parts are joined
+// Grids: every strip of every part at each of the highs; or the outputs whose parts are combined
 // (join_outputs() of cl/base/join.clh).
 void weft_walk_grid(const weft_walk *walk, const weft_axis_tiling *tiling, size_t global[3],
                     size_t local[3]);
@@ -52,26 +51,26 @@ void weft_walk_join_grid(const weft_walk *walk, const weft_axis_tiling *tiling, 
 
 weft_view weft_view_of(const weft_axes *axes, int operand);
 
-// Of an input that is written too, by another group perhaps: nothing beyond what is wanted is read.
+// Of an input that is also written, maybe by another group: no unneeded element is read.
 void weft_view_close(weft_view *view);
 
 // No elements are reduced: nothing is read.
 void weft_walk_clear(weft_walk *walk);
 
-// accumulator_bytes, writes_all and keeps are the operation's to add.
+// The operation fills in accumulator_bytes, writes_all and caches.
 weft_axis_problem weft_axis_problem_of(const weft_axes *axes, weft_dtype dtype);
 
-// So many numbers stand in scratch memory rounded up to that, as in cl/base/join.clh; false where
-// that does not fit.
+// In scratch memory numbers of outputs are rounded up to a multiple of this, as in
+// cl/base/join.clh; false on overflow.
 enum { WEFT_WALK_PITCH = 16 };
 bool weft_walk_pitch(int64_t outputs, int64_t *pitch);
 
-// Of what a kernel keeps for each column and part, 8 bytes a number; false where that does not fit.
+// Bytes of the states of each column and part, 8 for a number; false on overflow.
 bool weft_walk_scratch(const weft_walk *walk, int n_numbers, size_t *bytes);
 
 // VECTOR_WIDTH, VECTORS, ITEMS, ITEMS_Y, ITEMS_Z, SUB_GROUP, UNROLL, ADJACENT, WIDENED, ROWS,
-// SHUFFLES; and registers for kernels that keep much of a column.
+// SHUFFLES; and more registers for kernels with large states.
 void weft_axis_defines(weft_defines *defines, const weft_context *ctx, const weft_axes *axes,
-                       const weft_axis_tiling *tiling, bool keeps_much);
+                       const weft_axis_tiling *tiling, bool needs_registers);
 
 #endif

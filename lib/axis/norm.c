@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Layer and RMS normalisation: what they ask of their operands, defines, arguments. Swept by
-// sweep.c.
+// Layer and RMS normalisation: checks, defines, arguments. The sweep is in sweep.c.
 #include <weft/norm.h>
 
 #include "axis/norm_operands.h"
@@ -14,7 +13,7 @@
 
 enum { OF_X, OF_WEIGHT, OF_BIAS, OF_Y };
 
-// What a call says besides its operands.
+// Arguments of a call besides its operands.
 typedef struct {
     bool is_rms;
     double epsilon;
@@ -22,7 +21,7 @@ typedef struct {
     weft_norm_params params;
 } numbers;
 
-// Operands of the sweep's axes: X, Y, then w and b as far as there.
+// Operands of the sweep's axes: X, Y, then w and b if given.
 typedef struct {
     weft_state head;
     weft_dtype dtype;
@@ -129,7 +128,7 @@ static weft_status run(weft_launch *launch, const void *memory, const weft_call 
     const state *s = memory;
     const numbers *given = call->own;
     const weft_tensor *X = weft_call_tensor(call, OF_X), *Y = weft_call_tensor(call, OF_Y);
-    // Where there is no w or b X stands in: it is not read as such.
+    // For a missing w or b X is passed, and not read as such.
     const weft_tensor *weight = call->operands[OF_WEIGHT] ? call->operands[OF_WEIGHT] : X;
     const weft_tensor *bias = call->operands[OF_BIAS] ? call->operands[OF_BIAS] : X;
     const int at_weight = weight == X ? 0 : 2, at_bias = bias == X ? 0 : weight == X ? 2 : 3;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The backward of layer and RMS normalisation: what it asks of its operands, its two sweeps,
-// scratch memory, arguments. Swept by sweep.c.
+// The backward of layer and RMS normalisation: checks, its two sweeps, scratch memory, arguments.
 #include <weft/norm.h>
 
 #include <inttypes.h>
@@ -21,7 +20,7 @@
 
 enum { OF_X, OF_DY, OF_WEIGHT, OF_DX, OF_DW, OF_DB };
 
-// What a call says besides its operands.
+// Arguments of a call besides its operands.
 typedef struct {
     bool is_rms;
     double epsilon;
@@ -29,15 +28,15 @@ typedef struct {
     weft_norm_backward_params params;
 } numbers;
 
-// dX is written first, then what both kernels for dW and db make of X and dY. Scratch memory holds
-// what is told of rows, and from `found` bytes on what parts find, of dX first.
+// dX is written first, then two kernels compute dW and db from X and dY. Scratch memory holds the
+// statistics of rows and, from `found` bytes on, the states of parts, of dX first.
 typedef struct {
     weft_state head;
     weft_dtype dtype;
     int64_t rows;       // 0: dW and db become 0, and `dx` has no kernels
-    bool is_told;       // dW or db is wanted, and `scaling` is there
-    weft_sweep dx;      // operands of its axes: X, dY, dX, then w, dW and db as far as there
-    weft_sweep scaling; // X, dY, then dW and db as far as there
+    bool needs_scaling; // dW or db is required, and `scaling` is planned
+    weft_sweep dx;      // operands of its axes: X, dY, dX, then w, dW and db if given
+    weft_sweep scaling; // X, dY, then dW and db if given
     cl_long found;
 } state;
 
@@ -67,7 +66,7 @@ static weft_status shapes_check(const weft_call *call, int n_axes)
     return WEFT_OK;
 }
 
-// X and dY are read for dW and db when dX has been written.
+// X and dY are read for dW and db after dX is written.
 static weft_status in_place_check(const weft_call *call, int input)
 {
     const weft_tensor *dX = weft_call_tensor(call, OF_DX);
@@ -90,12 +89,12 @@ static weft_status check(void *memory, const weft_call *call)
     TRY(weft_sweep_read_tiling(&s->scaling, call, given->params.scaling_tiling, "scaling_tiling"));
     s->dtype = weft_dtype_or(X->dtype, WEFT_F32);
     s->rows = product_of(X, 0, X->ndim - given->n_axes);
-    s->is_told = call->operands[OF_DW] || call->operands[OF_DB];
+    s->needs_scaling = call->operands[OF_DW] || call->operands[OF_DB];
     s->head.is_empty =
-        product_of(X, X->ndim - given->n_axes, X->ndim) == 0 || (s->rows == 0 && !s->is_told);
+        product_of(X, X->ndim - given->n_axes, X->ndim) == 0 || (s->rows == 0 && !s->needs_scaling);
     if (s->head.is_empty)
         return WEFT_OK;
-    if (s->is_told) {
+    if (s->needs_scaling) {
         TRY(in_place_check(call, OF_X));
         TRY(in_place_check(call, OF_DY));
     }
@@ -111,7 +110,7 @@ static weft_status check(void *memory, const weft_call *call)
     };
     s->dx.axes = weft_norm_backward_axes(&operands, given->n_axes);
     weft_sweep_find_problem(&s->dx, call, s->dtype, given->is_rms ? 5 : 10, false);
-    if (!s->is_told)
+    if (!s->needs_scaling)
         return WEFT_OK;
     s->scaling.reduces = s->scaling.joins = true;
     s->scaling.axes = weft_norm_scaling_axes(&s->dx.axes, &operands);
@@ -142,13 +141,13 @@ static weft_status dx_prepare(state *s, const weft_call *call)
                                                .lines = "norm_backward_lines",
                                                .parts = "norm_backward_parts",
                                                .apply = "norm_backward_apply",
-                                               .keep_much = true};
+                                               .needs_registers = true};
     const numbers *given = call->own;
     weft_defines defines = {.length = 0};
     weft_defines_add_dtype(&defines, "DTYPE", s->dtype);
     weft_defines_add(&defines, "RMS", given->is_rms);
     weft_defines_add(&defines, "WEIGHTED", call->operands[OF_WEIGHT] != NULL);
-    weft_defines_add(&defines, "TELLS", s->is_told);
+    weft_defines_add(&defines, "SAVES_STATISTICS", s->needs_scaling);
     return weft_sweep_prepare(&s->dx, call, "tiling", call->operands[OF_DX], &kernels, &defines);
 }
 
@@ -174,14 +173,14 @@ static weft_status scratch_for(state *s, const weft_call *call)
     weft_scratch scratch = {0};
     int64_t n = 0;
     const bool fits = weft_walk_pitch(s->rows, &n) && mul_i64(n, given->is_rms ? 1 : 3, &n);
-    if (s->is_told && fits)
+    if (s->needs_scaling && fits)
         weft_scratch_add(&scratch, n, dtype);
     s->found = (cl_long)scratch.bytes;
     const size_t dx = s->dx.scratch_bytes, scaling = s->scaling.scratch_bytes;
     const size_t found = dx > scaling ? dx : scaling;
     if (!fits || scratch.bytes > SIZE_MAX / 2 || found > SIZE_MAX / 2 - scratch.bytes)
         return fail(WEFT_NO_MEMORY,
-                    "%s: what is kept of %" PRId64 " rows has no room in scratch memory",
+                    "%s: the statistics of %" PRId64 " rows have no room in scratch memory",
                     weft_call_name(call), s->rows);
     s->head.scratch_bytes = scratch.bytes + found;
     return WEFT_OK;
@@ -190,10 +189,10 @@ static weft_status scratch_for(state *s, const weft_call *call)
 static weft_status plan(void *memory, const weft_call *call, const weft_limits *limits)
 {
     state *s = memory;
-    (void)limits; // each sweep goes down from the device's
+    (void)limits; // each sweep starts from the device's
     if (s->rows > 0)
         TRY(dx_prepare(s, call));
-    if (s->is_told)
+    if (s->needs_scaling)
         TRY(scaling_prepare(s, call));
     return scratch_for(s, call);
 }
@@ -218,7 +217,7 @@ static weft_status enqueue_dx(weft_launch *launch, const state *s, const weft_ca
     const numbers *given = call->own;
     const weft_tensor *X = call->operands[OF_X], *dY = call->operands[OF_DY];
     const weft_tensor *dX = call->operands[OF_DX];
-    // Where there is no w X stands in: it is not read as such.
+    // For a missing w X is passed, and not read as such.
     const weft_tensor *weight = call->operands[OF_WEIGHT] ? call->operands[OF_WEIGHT] : X;
     const dx_arguments own = {
         .walk = s->dx.walk,
@@ -247,7 +246,7 @@ static weft_status enqueue_scaling(weft_launch *launch, const state *s, const we
         .walk = sweep->walk,
         .x = weft_view_of(&sweep->axes, 0),
         .dy = weft_view_of(&sweep->axes, 1),
-        // Without rows X and dY may have no buffers, and some buffer must stand in.
+        // Without rows X and dY may have no buffers, and another one must be passed.
         .X = has_rows ? weft_call_tensor(call, OF_X)->buffer : scratch,
         .dY = has_rows ? weft_call_tensor(call, OF_DY)->buffer : scratch,
         .found = s->found,
@@ -259,7 +258,7 @@ static weft_status enqueue_scaling(weft_launch *launch, const state *s, const we
                                      sizeof(list) / sizeof(list[0]), list);
 }
 
-// Where one of them is not wanted the other stands in: it is not written as such.
+// For a missing dW or db the other one is passed, and not written as such.
 static weft_status enqueue_join(weft_launch *launch, const state *s, const weft_call *call,
                                 cl_mem scratch)
 {
@@ -287,7 +286,7 @@ static weft_status run(weft_launch *launch, const void *memory, const weft_call 
     const state *s = memory;
     if (s->rows > 0)
         TRY(enqueue_dx(launch, s, call, scratch));
-    if (!s->is_told)
+    if (!s->needs_scaling)
         return WEFT_OK;
     TRY(enqueue_scaling(launch, s, call, scratch));
     return enqueue_join(launch, s, call, scratch);
@@ -300,7 +299,7 @@ static int print(const void *memory, const weft_call *call, char *text, size_t s
     (void)call;
     if (s->rows > 0)
         weft_sweep_print(&s->dx, dx, sizeof(dx));
-    if (!s->is_told)
+    if (!s->needs_scaling)
         return snprintf(text, size, "%s", dx);
     weft_sweep_print(&s->scaling, scaling, sizeof(scaling));
     return snprintf(text, size, "dX: %s; dW and db: %s", dx, scaling);

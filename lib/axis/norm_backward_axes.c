@@ -4,7 +4,7 @@
 
 #include "axis/norm_operands.h"
 
-// Where there are no rows, X, dY and dX are as if they had one, which nobody touches.
+// If there are no rows, X, dY and dX are as if they had one, which is not accessed.
 weft_axes weft_norm_backward_axes(const weft_norm_backward_operands *o, int n_axes)
 {
     static const int64_t nowhere[WEFT_MAX_NDIM];
@@ -43,7 +43,7 @@ static void add_axis(weft_axes_request *request, int64_t shape[WEFT_MAX_NDIM],
     shape[request->ndim++] = axis->extent;
 }
 
-// The same axes, but what was kept is reduced, in the order in which rows are told: high, then low.
+// The same axes with kept ones reduced, in the order of the rows' statistics: high, then low.
 weft_axes weft_norm_scaling_axes(const weft_axes *axes, const weft_norm_backward_operands *o)
 {
     const int first = o->weight ? 4 : 3; // dW or db

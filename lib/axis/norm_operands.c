@@ -39,7 +39,7 @@ weft_status weft_norm_scaling_check(const char *what, const weft_tensor *X,
     const weft_dtype dtype = weft_dtype_or(scaling->dtype, WEFT_F32);
     const weft_dtype wanted = weft_dtype_or(X->dtype, WEFT_F32);
     if (dtype != wanted)
-        return fail(WEFT_BAD_DTYPE, "%s: X is %s, %s %s; both want the same", what,
+        return fail(WEFT_BAD_DTYPE, "%s: X is %s, %s %s; both require the same", what,
                     weft_dtype_name(wanted), name, weft_dtype_name(dtype));
     return WEFT_OK;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What layer and RMS normalisation and their backward ask of operands in the same words.
+// Checks of operands that layer and RMS normalisation and their backward share.
 #ifndef WEFT_LIB_NORM_OPERANDS_H
 #define WEFT_LIB_NORM_OPERANDS_H
 
@@ -12,8 +12,8 @@ weft_status weft_norm_axes_check(const char *what, const weft_tensor *X, int n_a
 weft_status weft_norm_scaling_check(const char *what, const weft_tensor *X,
                                     const weft_tensor *scaling, const char *name, int n_axes);
 
-// Adds one of these to a request of X's axes: it does not move along the others. `stride` is filled
-// in, and outlives the request.
+// Adds one of these to a request of X's axes, with stride 0 along the other axes. Fills in
+// `stride`, which must outlive the request.
 void weft_norm_add_scaling(weft_axes_request *request, int64_t stride[WEFT_MAX_NDIM],
                            const weft_tensor *scaling);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Y = op over some axes of X: what it asks of its operands, defines, arguments. Swept by sweep.c.
+// Y = op over some axes of X: checks, defines, arguments. The sweep is in sweep.c.
 #include <weft/reduce.h>
 
 #include <inttypes.h>
@@ -17,7 +17,7 @@ enum { OF_X, OF_Y };
 
 static const int64_t MOST_CORRECTION = INT64_C(1) << 62; // n minus it never overflows
 
-// What a call says besides its operands.
+// Arguments of a call besides its operands.
 typedef struct {
     weft_reduction op;
     int n_axes;
@@ -25,10 +25,10 @@ typedef struct {
     weft_reduce_params params;
 } numbers;
 
-// Operands of the sweep's axes: X, Y. Where there are no elements mid is as if there were one.
+// Operands of the sweep's axes: X, Y. If there are no elements, mid is as if there were one.
 typedef struct {
     weft_state head;
-    const weft_reduction_facts *facts; // with `of_none` put in where there are no elements
+    const weft_reduction_facts *facts; // those of `of_none` if there are no elements
     weft_dtype dtype, result, arithmetic;
     int64_t n; // elements of each result
     weft_sweep sweep;
@@ -66,7 +66,7 @@ static int count_kept(const weft_tensor *X, const bool is_reduced[WEFT_MAX_NDIM]
     return n;
 }
 
-// Y's axis for each of X's, or -1: it has X's axes, or only those that are kept.
+// Y's axis for each of X's, or -1: Y has all of X's axes, or only the kept ones.
 static weft_status shapes_check(int y_axis[WEFT_MAX_NDIM], const weft_tensor *X,
                                 const weft_tensor *Y, const bool is_reduced[WEFT_MAX_NDIM])
 {
@@ -100,7 +100,7 @@ static bool is_narrow_float(weft_dtype dtype)
     return dtype == WEFT_F16 || dtype == WEFT_BF16;
 }
 
-// What Y may hold, in words; NULL where that is what it holds.
+// The data types that Y may have, in words; NULL if it has one of them.
 static const char *wanted_result(weft_result_kind kind, weft_dtype dtype, weft_dtype result)
 {
     if (kind == WEFT_RESULT_PLACE)
@@ -121,7 +121,7 @@ static weft_status dtypes_check(const state *s, const weft_call *call,
 {
     const char *wanted = wanted_result(facts->result, s->dtype, s->result);
     if (wanted)
-        return fail(WEFT_BAD_DTYPE, "reduce: Y is %s, %s of %s wants %s",
+        return fail(WEFT_BAD_DTYPE, "reduce: Y is %s, %s of %s requires %s",
                     weft_dtype_name(s->result), facts->name, weft_dtype_name(s->dtype), wanted);
     if (s->arithmetic == WEFT_F64 && !call->ctx->limits.has_f64)
         return fail(WEFT_UNSUPPORTED, "reduce: %s is f64; %s has no f64",
@@ -129,8 +129,7 @@ static weft_status dtypes_check(const state *s, const weft_call *call,
     return WEFT_OK;
 }
 
-// Floats in their own type, or in f32; integers as what Y holds, and where that is only a place or
-// a truth, as themselves.
+// For floats X's type, or f32; for integers Y's type, or X's if Y has places or truth values.
 static weft_dtype arithmetic_of(weft_result_kind kind, weft_dtype dtype, weft_dtype result)
 {
     if (weft_is_floating(dtype))
@@ -162,8 +161,8 @@ static weft_status elements_check(const state *s, const weft_reduction_facts *fa
     return WEFT_OK;
 }
 
-// Where there are no elements, X is as if it had one, which nobody reads: its strides and offset
-// may then be anything.
+// If there are no elements, X is as if it had one, which is not read: its strides and offset may be
+// anything.
 static weft_axes sorted_axes(const state *s, const weft_call *call,
                              const bool is_reduced[WEFT_MAX_NDIM], const int y_axis[WEFT_MAX_NDIM])
 {
@@ -230,7 +229,7 @@ static weft_status numbers_check(const void *memory, const weft_call *call)
 
 // ---- plan and defines
 
-// A tensor has no more axes than that: a call that names more is refused.
+// A call with more axes than WEFT_MAX_NDIM is refused.
 static void add_key(weft_key *key, const weft_call *call)
 {
     const numbers *given = call->own;
@@ -292,8 +291,8 @@ static weft_status enqueue_combine(weft_launch *launch, const state *s, const we
     return weft_sweep_enqueue_join(launch, &s->sweep, sizeof(list) / sizeof(list[0]), list);
 }
 
-// Where there are no elements X may have no buffer, and there may be no scratch memory: Y's stands
-// in, and is not touched as such.
+// Without elements X may have no buffer, and there may be no scratch memory: Y's buffer is passed
+// instead, and not accessed.
 static weft_status run(weft_launch *launch, const void *memory, const weft_call *call,
                        cl_mem scratch)
 {

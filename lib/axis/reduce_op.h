@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each reduction is.
+// Facts about each reduction.
 #ifndef WEFT_LIB_REDUCE_OP_H
 #define WEFT_LIB_REDUCE_OP_H
 
@@ -17,10 +17,10 @@ typedef enum weft_result_kind {
 typedef struct weft_reduction_facts {
     const char *name, *word; // "norm_inf", and "OP_NORM_INF" in cl/axis/reduce.cl
     weft_result_kind result;
-    int n_numbers;       // that a lane keeps, FIELDS in cl/axis/reduce.cl
-    bool needs_elements; // of none there is no result
-    weft_reduction
-        of_none; // what else has its result of no elements, where numbers start as 0 or 1
+    int n_numbers;       // in a lane's state, FIELDS in cl/axis/reduce.cl
+    bool needs_elements; // no elements have no result
+    // Another one, whose numbers start as 0 or 1, with the same result of no elements.
+    weft_reduction of_none;
 } weft_reduction_facts;
 
 // NULL where there is no such op.

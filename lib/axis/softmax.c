@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Softmax, log-softmax and their backward: what each asks of its operands, its defines and its
-// arguments. Swept by sweep.c.
+// Softmax, log-softmax and their backward: checks, defines and arguments. The sweep is in sweep.c.
 #include <weft/softmax.h>
 
 #include <math.h>
@@ -18,7 +17,7 @@
 enum { FORWARD_X, FORWARD_Y };
 enum { BACKWARD_Y, BACKWARD_DY, BACKWARD_DX };
 
-// What a call says besides its operands.
+// Arguments of a call besides its operands.
 typedef struct {
     bool is_log, is_backward;
     double scale;

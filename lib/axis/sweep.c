@@ -14,12 +14,12 @@
 // ---- plan
 
 void weft_sweep_find_problem(weft_sweep *sweep, const weft_call *call, weft_dtype dtype,
-                             int numbers, bool keeps)
+                             int numbers, bool caches)
 {
     sweep->problem = weft_axis_problem_of(&sweep->axes, dtype);
     sweep->problem.writes_all = !sweep->reduces;
     sweep->problem.numbers = numbers;
-    sweep->problem.keeps = keeps;
+    sweep->problem.caches = caches;
     sweep->problem.why = weft_call_why(call);
 }
 
@@ -48,13 +48,14 @@ weft_status weft_sweep_plan(weft_sweep *sweep, size_t *group_items, const weft_c
     TRY(choose(sweep, call, limits, field));
     sweep->walk = weft_walk_of(&sweep->axes, &sweep->tiling);
     sweep->walk.stream = !sweep->reduces && weft_tensor_is_large(call->ctx, out);
-    // Beside what is written, single vectors do better one after the other.
+    // If elements are written, single vectors are faster one after the other.
     sweep->walk.spread = sweep->walk.spread && (sweep->reduces || sweep->tiling.vectors > 1);
     size_t local[3];
     *group_items = weft_axis_group(&sweep->tiling, local);
     sweep->scratch_bytes = 0;
-    const bool is_kept = sweep->joins || sweep->tiling.parts > 1;
-    if (is_kept && !weft_walk_scratch(&sweep->walk, sweep->problem.numbers, &sweep->scratch_bytes))
+    const bool uses_scratch = sweep->joins || sweep->tiling.parts > 1;
+    if (uses_scratch &&
+        !weft_walk_scratch(&sweep->walk, sweep->problem.numbers, &sweep->scratch_bytes))
         return fail(WEFT_NO_MEMORY,
                     "%s: %" PRId64 " parts of %" PRId64 " x %" PRId64
                     " columns are too many to be kept",
@@ -68,14 +69,14 @@ weft_status weft_sweep_plan(weft_sweep *sweep, size_t *group_items, const weft_c
 weft_status weft_sweep_build(weft_sweep *sweep, size_t *most, const weft_call *call,
                              const weft_sweep_kernels *kernels, weft_defines *defines)
 {
-    weft_axis_defines(defines, call->ctx, &sweep->axes, &sweep->tiling, kernels->keep_much);
+    weft_axis_defines(defines, call->ctx, &sweep->axes, &sweep->tiling, kernels->needs_registers);
     const bool is_parted = sweep->tiling.parts > 1;
     weft_defines_add(defines, "PARTED", is_parted);
-    if (sweep->problem.keeps)
-        weft_defines_add(defines, "KEPT", sweep->tiling.keep);
-    const bool is_kept = sweep->joins || is_parted;
-    const char *const names[2] = {is_kept ? kernels->parts : kernels->lines,
-                                  is_kept ? kernels->apply : NULL};
+    if (sweep->problem.caches)
+        weft_defines_add(defines, "CACHED", sweep->tiling.cache);
+    const bool uses_scratch = sweep->joins || is_parted;
+    const char *const names[2] = {uses_scratch ? kernels->parts : kernels->lines,
+                                  uses_scratch ? kernels->apply : NULL};
     for (int i = 0; i < 2; ++i) {
         sweep->kernels[i] = NULL;
         if (names[i])
@@ -135,9 +136,9 @@ weft_status weft_sweep_enqueue(weft_launch *launch, const weft_sweep *sweep, cl_
     weft_arguments list = {.n = 0};
     size_t global[3], local[3];
     weft_arguments_add_all(&list, n, arguments);
-    if (sweep->tiling.keep)
+    if (sweep->tiling.cache)
         weft_arguments_add(
-            &list, (size_t)weft_axis_tiling_kept_bytes(&sweep->tiling, &sweep->problem), NULL);
+            &list, (size_t)weft_axis_tiling_cached_bytes(&sweep->tiling, &sweep->problem), NULL);
     else if (scratch)
         ADD_ARGUMENT(&list, scratch);
     weft_walk_grid(&sweep->walk, &sweep->tiling, global, local);

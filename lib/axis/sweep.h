@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A sweep along an axis that writes each element again, or a result of each column: planned, built
-// and enqueued in one way for all operations that have one.
+// A sweep along an axis that rewrites each element, or writes a result of each column: planned,
+// built and enqueued in the same way for all operations that have one.
 #ifndef WEFT_LIB_SWEEP_H
 #define WEFT_LIB_SWEEP_H
 
@@ -12,60 +12,60 @@
 typedef struct weft_sweep {
     weft_axes axes;
     weft_axis_problem problem;
-    bool reduces;   // writes a result of each column, not the elements again
-    bool joins;     // apply joins what parts found also where mid is in one part
+    bool reduces;   // writes a result of each column, not the elements
+    bool joins;     // apply combines the states of parts even if there is one part
     bool is_forced; // the tiling is the caller's
     weft_axis_tiling tiling;
     weft_walk walk;
-    size_t scratch_bytes; // what parts find; 0: nothing is kept
+    size_t scratch_bytes; // for states of parts; 0: none are stored
     weft_kernel *kernels[2];
 } weft_sweep;
 
-// By name: with mid whole, or in parts.
+// Names of kernels: with mid whole, or in parts.
 typedef struct weft_sweep_kernels {
     const weft_source *source;
     const char *lines, *parts, *apply;
-    bool keep_much; // they want registers (weft_defines_add_registers())
+    bool needs_registers; // weft_defines_add_registers()
 } weft_sweep_kernels;
 
-// The problem, once the axes are there, with so many numbers of each column and, where the
-// operation has kernels for that, elements that may be kept.
+// Fills in the problem from the axes. `numbers` is the size of a column's state; `caches`: the
+// operation's kernels can cache elements.
 void weft_sweep_find_problem(weft_sweep *sweep, const weft_call *call, weft_dtype dtype,
-                             int numbers, bool keeps);
+                             int numbers, bool caches);
 
-// The tiling that the caller forces, if any, by the params' field of that name.
+// Reads the tiling that the caller forces, if any, in the params' field of that name.
 weft_status weft_sweep_read_tiling(weft_sweep *sweep, const weft_call *call, const char *text,
                                    const char *field);
 
-// Gives the items of a group. `out` is what is written; a forced tiling is checked as `field`.
+// *group_items: of a work-group. `out` is the output; messages name a forced tiling `field`.
 weft_status weft_sweep_plan(weft_sweep *sweep, size_t *group_items, const weft_call *call,
                             const weft_limits *limits, const char *field, const weft_tensor *out);
 
-// `defines` are the operation's own; the sweep's follow them.
+// `defines` are the operation's; the sweep's are appended.
 weft_status weft_sweep_build(weft_sweep *sweep, size_t *most, const weft_call *call,
                              const weft_sweep_kernels *kernels, weft_defines *defines);
 
-// Both, and again where a built kernel takes fewer items than the device promised: of an operation
-// that has several sweeps. `defines` stays as it is.
+// Both, repeated if a built kernel takes fewer items than the device promised; for an operation
+// with several sweeps. `defines` is not changed.
 weft_status weft_sweep_prepare(weft_sweep *sweep, const weft_call *call, const char *field,
                                const weft_tensor *out, const weft_sweep_kernels *kernels,
                                const weft_defines *defines);
 
-// Where elements of an input stand, the i-th of the sweep's axes, beside what is written.
+// The view of an input, operand i of the sweep's axes; closed if `out` is in the same buffer.
 weft_view weft_sweep_input(const weft_sweep *sweep, int i, const weft_tensor *in,
                            const weft_tensor *out);
 
-// Every kernel takes the n arguments, and then what parts find in scratch memory or, where the
-// tiling keeps elements, local memory for them.
+// Every kernel takes the n arguments, then the scratch memory for states of parts or, if the tiling
+// caches elements, local memory for them.
 weft_status weft_sweep_enqueue(weft_launch *launch, const weft_sweep *sweep, cl_mem scratch,
                                size_t n, const weft_argument *arguments);
 
-// One of them, with the n arguments alone.
+// One kernel, with only the n arguments.
 weft_status weft_sweep_enqueue_kernel(weft_launch *launch, const weft_sweep *sweep,
                                       weft_kernel *kernel, size_t n,
                                       const weft_argument *arguments);
 
-// apply of a sweep that reduces, whose items join what parts found of each column.
+// apply of a sweep that reduces: its items combine the states of parts of each column.
 weft_status weft_sweep_enqueue_join(weft_launch *launch, const weft_sweep *sweep, size_t n,
                                     const weft_argument *arguments);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whole-number arithmetic that plans are made of.
+// Integer arithmetic of plans.
 #ifndef WEFT_LIB_ARITHMETIC_H
 #define WEFT_LIB_ARITHMETIC_H
 
@@ -31,7 +31,7 @@ static inline int64_t abs_i64(int64_t x)
     return x < 0 ? -x : x;
 }
 
-// The number itself, or INT64_MAX where it passes that: SIZE_MAX in limits stands for no limit.
+// The number, or INT64_MAX if it is larger: SIZE_MAX in limits means no limit.
 static inline int64_t clamped_i64(uint64_t x)
 {
     return x < INT64_MAX ? (int64_t)x : INT64_MAX;
@@ -42,7 +42,7 @@ static inline int64_t ceil_div(int64_t a, int64_t b)
     return a / b + (a % b != 0);
 }
 
-// The least power of two not below x, for x from 1 to 2^62; what is larger gives 2^62.
+// The least power of two not below x, for x from 1 to 2^62; 2^62 for a larger x.
 static inline int64_t pow2_up(int64_t x)
 {
     int64_t power = 1;
@@ -72,7 +72,7 @@ static inline int64_t pow2_divisor(int64_t x)
     return lowest - 1 >= UINT64_C(1) << 62 ? INT64_C(1) << 62 : (int64_t)lowest;
 }
 
-// a * b, or a + b; false where that does not fit.
+// a * b, or a + b; false on overflow.
 static inline bool mul_i64(int64_t a, int64_t b, int64_t *out)
 {
     return !__builtin_mul_overflow(a, b, out);

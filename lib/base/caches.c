@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Caches, known or usual.
+// Cache sizes, known or usual.
 #include "base/caches.h"
 
 enum { USUAL_L1_BYTES = 1 << 15, USUAL_L2_BYTES = 1 << 20 };

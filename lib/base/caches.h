@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The caches that plans reckon with.
+// The cache sizes that plans use.
 #ifndef WEFT_LIB_CACHES_H
 #define WEFT_LIB_CACHES_H
 
 #include <weft/limits.h>
 
-// What lies in front of memory, of one core: what is usual, where the limits do not say.
+// Caches of one core; usual sizes if the limits have none.
 typedef struct weft_caches {
     int64_t l1_bytes, l2_bytes;
 } weft_caches;

@@ -7,30 +7,29 @@
 
 #include "base/why.h"
 
-// `wanted`, cut down to what the device of `real` can hold: sizes to the smaller of both, abilities
-// to those of both but for sub-groups, which kernels do without where there are none; named "wanted
-// on real". What failed on either is not trusted. Both pass weft_limits_check(), and so does the
-// result.
+// `wanted`, limited to the device of `real`: the smaller of both sizes, and abilities that both
+// have, except sub-groups, for which kernels have a fallback; named "wanted on real". What failed
+// on either is not used. Both pass weft_limits_check(), and so does the result.
 weft_limits weft_limits_clamp(const weft_limits *wanted, const weft_limits *real);
 
-// Limits whose groups have at most so many items, 1 or more. They pass weft_limits_check() where
-// those given do.
+// Limits whose groups have at most `items` items, 1 or more. They pass weft_limits_check() if the
+// given ones do.
 weft_limits weft_limits_lowered(const weft_limits *limits, size_t items);
 
-// Limits of a device on which these weft_trial bits failed, besides what had failed before: without
-// what is not to be trusted. They pass weft_limits_check() where those given do.
+// Limits of a device on which these weft_trial bits failed too, without the features that failed.
+// They pass weft_limits_check() if the given ones do.
 weft_limits weft_limits_distrust(const weft_limits *limits, unsigned failed);
 
-// Items that a group may have along one dimension, as a power of two.
+// The most items of a group along one dimension, as a power of two.
 int64_t weft_limits_items_along(const weft_limits *limits, int dimension);
 
-// Elements of so many bytes in the widest vector, which has limits->vector width of 4: 1 to `most`.
+// Elements of `bytes` bytes in the widest vector, which has limits->vector_width of 4: 1 to `most`.
 int64_t weft_limits_vector_width(const weft_limits *limits, int64_t bytes, int64_t most);
 
-// Whether groups of `wanted` items can run where the kernels as built take `most`. Where they
-// cannot, the limits are lowered, to plan and build again with; but WEFT_UNSUPPORTED where the
-// tiling is forced, the kernels take none, or the limits have been as low before: planning again
-// would not end. `what` is "spmm"; `why` is told of larger groups.
+// Whether groups of `wanted` items can run if the built kernels take `most`. If not, the limits are
+// lowered for another plan and build; but WEFT_UNSUPPORTED if the tiling is forced, the kernels
+// take no items, or the limits have been as low before: planning again would not end. `what` is
+// "spmm"; the reason goes to `why`.
 weft_status weft_limits_fit(bool *fits, weft_limits *limits, size_t wanted, size_t most,
                             bool is_forced, const char *what, const weft_why *why);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Constants that make a division a multiplication.
+// Constants that replace a division by a multiplication.
 #include "base/division.h"
 
 #include <assert.h>

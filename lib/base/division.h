@@ -4,8 +4,8 @@
 //     n / d = (((n - h) >> s) + h) >> (shift - s),  h = upper half of n multiplier,
 //                                                   s = min(shift, 1)
 //
-// for every n of so many bits, after Granlund and Montgomery (1994). cl/elementwise/elementwise.cl
-// does it.
+// for every n of that many bits, after Granlund and Montgomery (1994); used by
+// cl/elementwise/elementwise.cl.
 #ifndef WEFT_LIB_DIVISION_H
 #define WEFT_LIB_DIVISION_H
 

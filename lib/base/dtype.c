@@ -69,11 +69,11 @@ enum {
     BF16_QUIET = 0x0040,
     MANTISSA_BITS_LOST = 13, // from f32 to f16
     BIAS_LOST = (127 - 15) << F32_MANTISSA_BITS,
-    F32_OF_2_TO_16 = 0x47800000,       // the first power of two that f16 does not have
+    F32_OF_2_TO_16 = 0x47800000,       // the first power of two that f16 lacks
     F32_OF_2_TO_MINUS_14 = 0x38800000, // the least normal f16
 };
 
-// Below 2^-14 a f16 counts units of 2^-24.
+// Below 2^-14 an f16 counts units of 2^-24.
 static uint32_t f16_subnormal(uint32_t magnitude)
 {
     const uint32_t exponent = magnitude >> F32_MANTISSA_BITS;

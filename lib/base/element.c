@@ -5,8 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-// To f32 by "round to odd": what is between two f32 goes to the one whose last bit is 1. Rounding
-// that to a type with at least two bits less gives what rounding the double would have given.
+// To f32 by "round to odd": a value between two f32 goes to the one whose last bit is 1. Rounding
+// that to a type with at least two bits less gives the same as rounding the double.
 static float round_to_odd(double value)
 {
     float nearest = (float)value;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the system says of the last-level cache, or else a walk through memory, from line to line in
-// an order that no prefetcher follows.
+// The last-level cache as the system reports it, or else by a walk through memory, from line to
+// line in an order that no prefetcher follows.
 #include "base/host_cache.h"
 
 #include <stdio.h>
@@ -15,8 +15,8 @@ typedef union line {
     char bytes[LINE_BYTES];
 } line;
 
-// One circle through all lines. Multiplying by an odd number, and adding one, visits each number
-// below a power of two once where the factor is one more than a multiple of 4.
+// One cycle through all lines. A linear congruential generator visits each number below a power of
+// two once if its increment is odd and its factor is one more than a multiple of 4.
 static void link_lines(line *lines, size_t n)
 {
     size_t at = 0;
@@ -27,7 +27,7 @@ static void link_lines(line *lines, size_t n)
     }
 }
 
-// *at is where the walk goes on, so that no compiler leaves it out.
+// *at is where the walk continues, so that no compiler removes it.
 static double walk_seconds(const line *lines, size_t *at)
 {
     const double start = weft_clock();
@@ -36,7 +36,7 @@ static double walk_seconds(const line *lines, size_t *at)
     return weft_clock() - start;
 }
 
-// The second of two walks: the first one brings near what has room there.
+// The second of two walks: the first one fills the caches.
 static double seconds_in(line *lines, size_t n)
 {
     size_t at = 0;

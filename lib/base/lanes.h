@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every plan asks first.
+// The first question of every plan.
 #ifndef WEFT_LIB_LANES_H
 #define WEFT_LIB_LANES_H
 

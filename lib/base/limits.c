@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Limits that somebody filled in: whether they hold together, and cut down to a real device.
+// Limits that a caller filled in: consistency checks, and reduction to a real device.
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -49,14 +49,14 @@ static weft_status geometry_check(const weft_limits *l)
     return range_check("max_blocks", l->max_blocks, 1, INT32_MAX);
 }
 
-// Lanes that one item can carry along x.
+// The most lanes of one item along x.
 static int64_t lanes_per_item(const weft_limits *l)
 {
     return (int64_t)l->vector_width * l->vectors;
 }
 
-// Items that a block of weft_geometry_for() may need: so many along x, a group of items along y,
-// and never more of both together than the larger of these.
+// Items that a block of weft_geometry_for() may need along x; along y max_items_y, and never more
+// of both together than the larger of these.
 static int64_t items_along_x(const weft_limits *l)
 {
     return max_i64(l->max_block / lanes_per_item(l), 1);
@@ -110,11 +110,11 @@ weft_status weft_limits_check(const weft_limits *limits)
     TRY(geometry_check(limits));
     TRY(items_check(limits));
     TRY(subgroup_check(limits));
-    TRY(range_check("max_turns", limits->max_turns, 0, INT32_MAX));
+    TRY(range_check("max_iterations", limits->max_iterations, 0, INT32_MAX));
     return memory_check(limits);
 }
 
-// Groups smaller than what kernels take where lanes are items and nothing is in the way.
+// Groups smaller than kernels use if lanes are items and no limit applies.
 enum { SMALL_GROUP = 128 };
 
 const char *weft_limits_quirk_at(const weft_limits *limits, size_t i)
@@ -151,7 +151,7 @@ const char *weft_limits_quirk_at(const weft_limits *limits, size_t i)
          "small work-groups: fewer than 128 items share local memory"},
         {is_spread && limits->max_items_along[1] == 1,
          "work-groups along one dimension: one item for each output of a reduction"},
-        {limits->max_turns > 0, "loops that end too early: long sums of one item are wrong"},
+        {limits->max_iterations > 0, "loops that end too early: long sums of one item are wrong"},
     };
     for (size_t at = 0; at < sizeof(quirks) / sizeof(quirks[0]); at++)
         if (quirks[at].is_so && i-- == 0)
@@ -165,7 +165,7 @@ static int pow2_within(int most, size_t size)
     return (int)pow2_down((int64_t)min_u64((uint64_t)most, size));
 }
 
-// Blocks that groups of so many items can do; the items, vector width and vectors are said.
+// Reduces blocks to groups of max_items; vector_width and vectors are set already.
 static void fit_blocks(weft_limits *l)
 {
     const size_t items = min_u64(l->max_items, l->max_items_along[0]);
@@ -190,26 +190,27 @@ weft_limits weft_limits_clamp(const weft_limits *wanted, const weft_limits *real
 
     fit_blocks(&out);
 
-    if (real->max_turns > 0 && (wanted->max_turns == 0 || real->max_turns < wanted->max_turns))
-        out.max_turns = real->max_turns;
+    if (real->max_iterations > 0 &&
+        (wanted->max_iterations == 0 || real->max_iterations < wanted->max_iterations))
+        out.max_iterations = real->max_iterations;
     out.has_f64 = wanted->has_f64 && real->has_f64;
     out.has_f16 = wanted->has_f16 && real->has_f16;
     out.has_fma = wanted->has_fma && real->has_fma;
     out.peak_gbps = real->peak_gbps;
     out.peak_gflops = real->peak_gflops;
     out = weft_limits_distrust(&out, wanted->failed_trials | real->failed_trials);
-    out.has_subgroups = wanted->has_subgroups; // kernels do without where there are none
+    out.has_subgroups = wanted->has_subgroups; // kernels have a fallback
     out.least_subgroup = wanted->least_subgroup;
     return out;
 }
 
 weft_limits weft_limits_lowered(const weft_limits *limits, size_t items)
 {
-    weft_limits held = *limits;
-    held.max_items = items;
+    weft_limits lowered = *limits;
+    lowered.max_items = items;
     for (int i = 0; i < 3; i++)
-        held.max_items_along[i] = items;
-    weft_limits out = weft_limits_clamp(limits, &held);
+        lowered.max_items_along[i] = items;
+    weft_limits out = weft_limits_clamp(limits, &lowered);
     memcpy(out.name, limits->name, sizeof(out.name)); // it is still the same device
     // Smaller groups, more of them: as many lanes are resident as before.
     const int64_t blocks = (int64_t)limits->max_blocks * (limits->max_block / out.max_block);
@@ -227,8 +228,7 @@ weft_limits weft_limits_distrust(const weft_limits *limits, unsigned failed)
     out.has_subgroups = out.has_subgroups && !(failed & WEFT_TRIAL_SHUFFLES);
     if (failed & WEFT_TRIAL_SIZES)
         out.least_subgroup = 0;
-    if (failed & (WEFT_TRIAL_SELECTS |
-                  WEFT_TRIAL_VECTORS)) { // lanes of a group are as many items, if it may have them
+    if (failed & (WEFT_TRIAL_SELECTS | WEFT_TRIAL_VECTORS)) { // lanes become items, up to max_items
         out.load_bytes = (int)min_i64(out.load_bytes, (int64_t)sizeof(float));
         out.vector_width = 1;
         fit_blocks(&out);

@@ -13,7 +13,7 @@ static void note_child(void)
     atomic_store(&is_forked, true);
 }
 
-// Without memory for the handler children are taken for what they were before.
+// Without memory for the handler children are not detected.
 static void watch(void)
 {
     pthread_atfork(NULL, NULL, note_child);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Known devices, written down from the public documents named at each; the memory's GB are 2^30
-// bytes, as drivers count them. Where no document says how large a buffer may be, it is the least
-// that OpenCL 1.2 allows: a quarter of the memory.
+// Known devices, from the public documents named at each; the memory's GB are 2^30 bytes, as
+// drivers count them. If no document gives the largest buffer, it is the least that OpenCL 1.2
+// allows: a quarter of the memory.
 #include <weft/limits.h>
 
 #include "base/text.h"
@@ -10,7 +10,7 @@
 #define MIB(n) ((n)*UINT64_C(1048576))
 #define GIB(n) ((n)*UINT64_C(1073741824))
 
-// Lanes are items. `resident` is how many of them a compute unit holds at once.
+// Lanes are items. `resident` is the number of them that a compute unit holds at once.
 #define GPU(units, resident, block, memory)                                                        \
     .kind = WEFT_DEVICE_GPU, .vector_width = 1, .vectors = 1, .max_block = (block),                \
     .max_items_y = (block), .max_blocks = (units) * (resident) / (block), .max_items = (block),    \

@@ -13,7 +13,7 @@
 static const char suffix[] = ".weft";
 enum { hash_digits = WEFT_RECORD_NAME_SIZE - sizeof(suffix) };
 
-// In the order of the machine: a file from one of the other order has another format.
+// In the byte order of the machine: a file of the other byte order has another format.
 typedef struct head {
     char magic[8];
     uint64_t format, key_bytes, binary_bytes;

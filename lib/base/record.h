@@ -23,8 +23,8 @@ void weft_blob_clear(weft_blob *blob);
 // False without memory.
 bool weft_record_encode(const weft_blob *key, const weft_blob *binary, weft_blob *out);
 
-// Where the binary of `key` stands in `record`; NULL for bytes that are damaged, of another
-// format, or of another key. Whatever the bytes are, nothing outside them is read.
+// The binary of `key` in `record`; NULL for bytes that are damaged, of another format, or of
+// another key. Nothing outside the bytes is read, whatever they are.
 const unsigned char *weft_record_find(const weft_blob *record, const weft_blob *key, size_t *size);
 
 // The file's name: 32 hexadecimal digits and ".weft".

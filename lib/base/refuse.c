@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reasons of plans, handed to whoever asked.
+// Reasons of plans, passed to their receiver.
 #include "base/refuse.h"
 
 #include <stdarg.h>
@@ -14,6 +14,6 @@ bool weft_refuse(const weft_why *why, const char *variant, const char *format, .
     va_start(arguments, format);
     vsnprintf(reason, sizeof(reason), format, arguments);
     va_end(arguments);
-    why->told(why->user, variant, reason);
+    why->refused(why->user, variant, reason);
     return false;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why a plan does without a variant: `return density >= 0.4 || refuse(p->why, "windows of B",
-// "5% of A are entries, ...")`. Whoever asks for a plan says where reasons go; NULL is nowhere, and
-// costs nothing.
+// Why a plan does not use a variant: `return density >= 0.4 || refuse(p->why, "k-blocks of B",
+// "5% of A are entries, ...")`. The caller of a plan passes the receiver of reasons; NULL is none,
+// and costs nothing.
 #ifndef WEFT_LIB_REFUSE_H
 #define WEFT_LIB_REFUSE_H
 
@@ -9,7 +9,7 @@
 
 #include "base/why.h"
 
-// Always false, which is also 0 of whatever is asked for.
+// Always false, and so 0 as a number.
 bool weft_refuse(const weft_why *why, const char *variant, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

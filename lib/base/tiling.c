@@ -70,7 +70,7 @@ int weft_tiling_print(const weft_tiling_table *table, const void *tiling, char *
 
 // ---- read
 
-// What is left of a text, and the word that was taken from it last.
+// The rest of a text, and the word that was last taken from it.
 typedef struct {
     const char *name; // for messages
     const char *text, *at;
@@ -78,7 +78,7 @@ typedef struct {
     int length;
 } reader;
 
-enum { WORD_TOLD = 40 }; // letters of a word that a message repeats, at most
+enum { WORD_SHOWN = 40 }; // letters of a word that a message repeats, at most
 
 static bool is_space(char letter)
 {
@@ -108,9 +108,9 @@ static bool word_is(const reader *r, const char *name)
     return strlen(name) == (size_t)r->length && memcmp(name, r->word, (size_t)r->length) == 0;
 }
 
-static int told(const reader *r)
+static int shown(const reader *r)
 {
-    return r->length < WORD_TOLD ? r->length : WORD_TOLD;
+    return r->length < WORD_SHOWN ? r->length : WORD_SHOWN;
 }
 
 // Where the word begins, counted from 1.
@@ -131,11 +131,11 @@ static weft_status find_field(const weft_tiling_field **out, const reader *r,
             return WEFT_OK;
         }
     return fail(WEFT_BAD_ARGUMENT, "%s: there is no field '%.*s', at character %lld", r->name,
-                told(r), r->word, place(r));
+                shown(r), r->word, place(r));
 }
 
-// Digits after a minus or nothing: false where something else is there. `value` stops at what an
-// int64_t has room for, and `fits` is then false.
+// Digits, maybe after a minus; false for anything else. `fits` is false where an int64_t is too
+// small: `value` has then the first digits.
 static bool read_digits(const reader *r, int64_t *value, bool *fits)
 {
     const bool is_negative = r->word[0] == '-';
@@ -165,11 +165,11 @@ static weft_status read_number(int64_t *value, const reader *r, const weft_tilin
     if (!read_digits(r, value, &fits))
         return fail(WEFT_BAD_ARGUMENT,
                     "%s: '%s' is '%.*s': a whole number is wanted, at character %lld", r->name,
-                    field->name, told(r), r->word, place(r));
+                    field->name, shown(r), r->word, place(r));
     if (!fits || *value < least || *value > most)
         return fail(WEFT_BAD_ARGUMENT,
                     "%s: '%s' is %.*s: %" PRId64 " to %" PRId64 " is wanted, at character %lld",
-                    r->name, field->name, told(r), r->word, least, most, place(r));
+                    r->name, field->name, shown(r), r->word, least, most, place(r));
     return WEFT_OK;
 }
 
@@ -184,7 +184,7 @@ static weft_status read_choice(int64_t *value, const reader *r, const weft_tilin
             return WEFT_OK;
         }
     return fail(WEFT_BAD_ARGUMENT, "%s: there is no %s '%.*s', at character %lld", r->name,
-                field->name, told(r), r->word, place(r));
+                field->name, shown(r), r->word, place(r));
 }
 
 static weft_status read_value(int64_t *value, reader *r, const weft_tiling_field *field)
@@ -197,7 +197,7 @@ static weft_status read_value(int64_t *value, reader *r, const weft_tiling_field
                                            : read_number(value, r, field);
 }
 
-// Goes on behind the comma; `is_last` where there is none.
+// Continues behind the comma; `is_last` if there is none.
 static weft_status take_comma(bool *is_last, reader *r, const weft_tiling_field *field)
 {
     *is_last = *r->at == '\0';
@@ -211,9 +211,9 @@ static weft_status take_comma(bool *is_last, reader *r, const weft_tiling_field 
     if (field->kind == WEFT_TILING_FLAG)
         return fail(WEFT_BAD_ARGUMENT,
                     "%s: '%s' takes no value, but '%.*s' follows, at character %lld", r->name,
-                    field->name, told(r), r->word, place(r));
+                    field->name, shown(r), r->word, place(r));
     return fail(WEFT_BAD_ARGUMENT, "%s: a comma is wanted before '%.*s', at character %lld",
-                r->name, told(r), r->word, place(r));
+                r->name, shown(r), r->word, place(r));
 }
 
 static weft_status read_field(bool *is_last, uint32_t *seen, void *tiling, reader *r,

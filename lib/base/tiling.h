@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tilings as text: "method blocks, vector width 8, aligned". A table of a tiling's fields prints
+// Tilings as text: "method blocks, vector_width 8, aligned". A table of a tiling's fields prints
 // the text and reads it.
 #ifndef WEFT_LIB_TILING_H
 #define WEFT_LIB_TILING_H
@@ -53,12 +53,12 @@ typedef struct weft_tiling_table {
         .fields = (list), .n_fields = (int)(sizeof(list) / sizeof((list)[0]))                      \
     }
 
-// Fields separated by ", ": "name value"; a flag that is on is its name alone. Left out are numbers
-// that are 0 and flags that are off. As snprintf() does it.
+// Fields separated by ", ": "name value"; a flag that is on is its name alone. Numbers that are 0
+// and flags that are off are left out. Returns and cuts as snprintf() does.
 int weft_tiling_print(const weft_tiling_table *table, const void *tiling, char *text, size_t size);
 
-// The inverse, of a call's parameter: where `text` is NULL, nothing is forced, the tiling left
-// alone. Fields may come in any order, with any spaces around names and values; what is left out is
+// The inverse, of a call's parameter: if `text` is NULL, nothing is forced, and the tiling not
+// changed. Fields may come in any order, with any spaces around names and values; missing ones are
 // 0, off, or the first word. WEFT_BAD_ARGUMENT says what is wrong and at which character, after
 // `name`, which is the call and its parameter: "matmul: tiling".
 weft_status weft_tiling_read(bool *is_forced, void *tiling, const weft_tiling_table *table,

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every check of a tiling looks at first.
+// The first check of every tiling.
 #ifndef WEFT_LIB_TILING_GIVEN_H
 #define WEFT_LIB_TILING_GIVEN_H
 
 #include "base/fail.h"
 
-// WEFT_BAD_ARGUMENT where one of them is NULL.
+// WEFT_BAD_ARGUMENT if one of them is NULL.
 static inline weft_status weft_tiling_given_check(const void *tiling, const void *limits,
                                                   const void *problem, const char *op)
 {

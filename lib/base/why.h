@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who wants to know why a plan does without variants.
+// The receiver of the reasons for which a plan does not use variants.
 #ifndef WEFT_LIB_WHY_H
 #define WEFT_LIB_WHY_H
 
-// The texts are good for the call.
+// The texts are valid during the call.
 typedef struct weft_why {
-    void (*told)(void *user, const char *variant, const char *reason);
+    void (*refused)(void *user, const char *variant, const char *reason);
     void *user;
 } weft_why;
 

@@ -35,7 +35,7 @@ static weft_status plan(void *state, const weft_call *call, const weft_limits *l
     s->sums = weft_csr_dense_sums(limits, s->tiling.columns, &s->problem);
     if (own_of(call)->step != WEFT_DENSE_TO_CSR_COUNT)
         return WEFT_OK;
-    const weft_csr A = weft_csr_settled(weft_call_csr(call, WEFT_CSR_DENSE_A));
+    const weft_csr A = weft_csr_with_defaults(weft_call_csr(call, WEFT_CSR_DENSE_A));
     s->scan = weft_scan_for(limits, s->tiling.items, A.offset_dtype, A.n_rows);
     s->head.scratch_bytes = weft_scan_scratch_bytes(&s->scan);
     return WEFT_OK;
@@ -47,10 +47,10 @@ static weft_status build(void *state, const weft_call *call, size_t *most)
 {
     static const char *const names[] = {"csr_to_dense", "dense_to_csr_count", "dense_to_csr_fill"};
     weft_csr_dense_state *s = state;
-    const weft_csr A = weft_csr_settled(weft_call_csr(call, WEFT_CSR_DENSE_A));
+    const weft_csr A = weft_csr_with_defaults(weft_call_csr(call, WEFT_CSR_DENSE_A));
     const weft_csr_dense_step step = own_of(call)->step;
     const char *offset = weft_word(A.offset_dtype);
-    // To move f64 takes no f64; the one kernel that adds up is not for devices without.
+    // Moving f64 needs no f64 arithmetic; the kernel that adds is not for devices without it.
     const bool is_hidden =
         step != WEFT_CSR_TO_DENSE && A.dtype == WEFT_F64 && !call->ctx->limits.has_f64;
     weft_defines defines = {.length = 0};
@@ -99,7 +99,7 @@ static weft_number threshold_of(weft_dtype dtype, double threshold)
     return number;
 }
 
-// Where D has no elements some buffer must stand in: it is never read.
+// Where D has no elements another buffer is passed, which is never read.
 static from_dense from_dense_of(const weft_csr_dense_state *s, const weft_call *call)
 {
     const weft_dense D = weft_dense_of(weft_call_tensor(call, WEFT_CSR_DENSE_D));
@@ -122,7 +122,7 @@ static void add_from_dense(weft_arguments *arguments, const from_dense *a)
 
 // ---- enqueue
 
-// Where there are no entries some buffer must stand in: it is never read.
+// Where there are no entries another buffer is passed, which is never read.
 static weft_status run_to_dense(weft_launch *launch, const void *state, const weft_call *call,
                                 cl_mem scratch)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What conversions between sparse and dense ask of their operands.
+// The checks of the operands of conversions between sparse and dense.
 #include <inttypes.h>
 
 #include "base/dtype.h"

@@ -17,7 +17,7 @@ enum {
     SPREAD_SUMS = 1024,    // of a GPU's group
     VECTORIZED_SUMS = 1 << 16,
     LEAST_SUMS = 32,       // a word's columns
-    SPREAD_NARROW = 32,    // items for rows that are no longer
+    SPREAD_NARROW = 32,    // items, for rows of up to so many columns
     GROUP_ELEMENTS = 4096, // that pay for a group
     TASKS = 4,             // groups for each that can be resident
 };
@@ -101,7 +101,7 @@ weft_status weft_csr_dense_tiling_check(const weft_csr_dense_tiling *tiling,
     const int64_t bytes = local_bytes_for(tiling->columns, problem);
     if ((uint64_t)bytes > limits->local_bytes)
         return fail(WEFT_BAD_ARGUMENT,
-                    "csr_dense: tiling.columns %d want %" PRId64 " bytes; local memory has %zu",
+                    "csr_dense: tiling.columns %d require %" PRId64 " bytes; local memory has %zu",
                     tiling->columns, bytes, limits->local_bytes);
     return WEFT_OK;
 }

@@ -14,12 +14,12 @@ typedef struct weft_csr_dense_problem {
     weft_dtype dtype; // WEFT_DEFAULT is f32
 } weft_csr_dense_problem;
 
-// How the work is cut. A group goes through `rows` rows; where it writes a dense matrix, through
-// `columns` columns of each.
+// How the work is cut. A group converts `rows` rows; where it writes a dense matrix, `columns`
+// columns of each.
 typedef struct weft_csr_dense_tiling {
     int items;   // of a group, side by side along a row: a power of two
     int rows;    // 1 to 32768
-    int columns; // 1 to 1048576: a group keeps two bits for each in local memory
+    int columns; // 1 to 1048576: a group has two bits for each in local memory
 } weft_csr_dense_tiling;
 
 // Chooses; a pure function. `limits` must pass weft_limits_check().

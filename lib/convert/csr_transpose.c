@@ -55,8 +55,8 @@ static weft_status plan(void *state, const weft_call *call, const weft_limits *l
 static weft_status build(void *state, const weft_call *call, size_t *most)
 {
     weft_csr_transpose_state *s = state;
-    const weft_csr A = weft_csr_settled(weft_call_csr(call, WEFT_TRANSPOSE_A));
-    const weft_csr T = weft_csr_settled(weft_call_csr(call, WEFT_TRANSPOSE_T));
+    const weft_csr A = weft_csr_with_defaults(weft_call_csr(call, WEFT_TRANSPOSE_A));
+    const weft_csr T = weft_csr_with_defaults(weft_call_csr(call, WEFT_TRANSPOSE_T));
     const weft_source *source = &weft_source_csr_transpose;
     weft_defines defines = {.length = 0};
     weft_defines_add(&defines, "ITEMS", s->tiling.items);
@@ -128,7 +128,7 @@ static void set_moves(scatter *a, const weft_csr_transpose_state *s, cl_mem scra
     a->is_last = pass == s->n_passes - 1;
 }
 
-// Where there is no such array some buffer must stand in: it is not looked at.
+// In place of an array that is not there another buffer is passed, which is not read.
 static scatter scatter_of(const weft_call *call)
 {
     const weft_csr *A = weft_call_csr(call, WEFT_TRANSPOSE_A);
@@ -196,7 +196,7 @@ static weft_status enqueue_passes(weft_launch *launch, const weft_csr_transpose_
     return WEFT_OK;
 }
 
-// Without entries nobody reads columns.
+// Without entries the columns are not read.
 static weft_status run(weft_launch *launch, const void *state, const weft_call *call,
                        cl_mem scratch)
 {

@@ -9,13 +9,12 @@
 #include "op/op.h"
 #include "op/scan.h"
 
-// Operands in the table's order. The source need not be there; nor need values, of T, and then
+// Operands in the table's order. The source is optional; so are the values of T, without which
 // those of A are not read.
 enum { WEFT_TRANSPOSE_A, WEFT_TRANSPOSE_T, WEFT_TRANSPOSE_SOURCE };
 
-// In scratch memory lie the table of digits, then what passes leave for each other: columns, and
-// where there are several passes rows and where entries come from. They are read from one of two
-// places and written to the other.
+// Scratch memory has the table of digits, then the results of passes: columns, and with several
+// passes rows and sources of entries. Each pass reads one of two copies and writes the other.
 typedef struct weft_csr_transpose_state {
     weft_state head;
     weft_csr_transpose_problem problem;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What weft_csr_transpose() asks of its operands.
+// The checks of weft_csr_transpose()'s operands.
 #include <inttypes.h>
 
 #include "base/dtype.h"
@@ -34,8 +34,8 @@ static weft_status source_check(const weft_csr_transpose_state *s, const weft_te
                     op, source->ndim, source->ndim > 0 ? source->shape[0] : 1, s->problem.nnz);
     const weft_dtype given = weft_dtype_or(source->dtype, WEFT_F32);
     if (given != wanted)
-        return fail(WEFT_BAD_DTYPE, "%s: source is %s, A's offsets are %s; both want the same", op,
-                    weft_dtype_name(given), weft_dtype_name(wanted));
+        return fail(WEFT_BAD_DTYPE, "%s: source is %s, A's offsets are %s; both must be the same",
+                    op, weft_dtype_name(given), weft_dtype_name(wanted));
     return WEFT_OK;
 }
 

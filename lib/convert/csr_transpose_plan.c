@@ -15,7 +15,7 @@
 
 enum { MAX_BITS = 16, MAX_RUN = 1 << 15 };
 
-// Where an item carries whole vectors: CPUs. Its counters stay near, and most layers take one pass.
+// Where an item is a group: CPUs. Its counters fit the cache, and most layers need one pass.
 enum { VECTORIZED_BITS = 13, VECTORIZED_RUN = 1024 };
 
 // Where lanes are items: GPUs. Counters of a group leave room for others.

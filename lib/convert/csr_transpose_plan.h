@@ -14,11 +14,11 @@ typedef struct weft_csr_transpose_problem {
     weft_dtype offset_dtype; // of A; WEFT_DEFAULT is i32
 } weft_csr_transpose_problem;
 
-// How the work is cut. Entries are sorted by `bits` bits of their column in each pass; an item goes
-// through `run` entries one after the other.
+// How the work is cut. Entries are sorted by `bits` bits of their column in each pass; an item
+// sorts `run` entries one after the other.
 typedef struct weft_csr_transpose_tiling {
     int items; // of a group: a power of two
-    int bits;  // 1 to 16: a group keeps 2^bits counters for each item in local memory
+    int bits;  // 1 to 16: a group has 2^bits counters for each item in local memory
     int run;   // 1 to 32768
 } weft_csr_transpose_tiling;
 
@@ -39,10 +39,10 @@ int weft_csr_transpose_tiling_print(const weft_csr_transpose_tiling *tiling, cha
 // What prints it, and reads it.
 extern const weft_tiling_table weft_csr_transpose_tiling_table;
 
-// Of a group.
+// Counters of a group.
 int64_t weft_csr_transpose_counters(const weft_csr_transpose_tiling *tiling);
 
-// So many that they go through all bits of a column; at least 1.
+// Passes for all bits of a column; at least 1.
 int weft_csr_transpose_passes(const weft_csr_transpose_tiling *tiling, int64_t n_cols);
 
 #endif

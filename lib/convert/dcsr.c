@@ -18,7 +18,7 @@
 #include "runtime/parameters.h"
 #include "runtime/scratch.h"
 
-// Operands in the tables' order. D is the numbers of its stored rows, and these rows as a CSR.
+// Operands in the tables' order. D is two: the numbers of its stored rows, and these rows as a CSR.
 enum { OF_A, D_ROWS, D_STORED };
 
 // Each step is an operation of its own.
@@ -46,7 +46,7 @@ static const dcsr_own *own_of(const weft_call *call)
     return call->own;
 }
 
-// The driver leaves out how many entries A has where its offsets are written: the check asks.
+// Where A's offsets are written the driver's key lacks A's nnz, which the check reads.
 static void add_key(weft_key *key, const weft_call *call)
 {
     const weft_csr *A = weft_call_csr(call, OF_A);
@@ -69,7 +69,7 @@ static weft_status sizes_check(const char *op, const weft_csr *A, const weft_dcs
     return WEFT_OK;
 }
 
-// Where offsets are written the driver has not looked at the number of entries, which is known.
+// Where offsets are written the driver has not checked the number of entries, which is known.
 static weft_status entries_check(const weft_call *call)
 {
     char what[WEFT_OPERAND_TEXT];

@@ -17,14 +17,14 @@
 #include "runtime/workspace.h"
 
 enum {
-    KERNEL_LOOPS = 3, // over the batch; what is left beyond that is launched several times
-    // Along rows and products, fewer than a launch may have: the kernels go on from there, but for
-    // blocks of one tile, whose items have no registers left for that.
+    KERNEL_LOOPS = 3, // over the batch; further loops are separate launches
+    // Along rows and products, fewer than a launch may have: the kernels loop over the rest, except
+    // for blocks of one tile, whose items have no registers left for a loop.
     MOST_GROUPS = WEFT_MATMUL_MOST_GROUPS,
     CORE_GROUPS = 8, // for each core of a CPU
 };
 
-// What makes plans differ: names are part of what a formula is.
+// Distinguishes plans: names are part of a formula.
 static void add_key(weft_key *key, const weft_call *call)
 {
     const weft_matmul_numbers *given = call->own;
@@ -54,7 +54,7 @@ static int64_t products_of(const weft_nest *nest)
     return count;
 }
 
-// Where sums of chunks wait, a launch takes as many products as scratch memory has room for.
+// If sums of chunks are in scratch memory, a launch takes as many products as fit there.
 static weft_status plan_chunks(weft_matmul_state *s, const weft_call *call)
 {
     const int64_t size = weft_sum_bytes(s->arithmetic);
@@ -162,7 +162,7 @@ static weft_status kernels_for(weft_matmul_state *s, const weft_call *call,
     return weft_kernel_narrow(&s->combine, most, call->ctx, source, &defines, "matmul_combine");
 }
 
-// The formula is read once more, as states keep none.
+// Parses the formula again: states do not store it.
 static weft_status build(void *state, const weft_call *call, size_t *most)
 {
     const weft_matmul_params *params = &((const weft_matmul_numbers *)call->own)->params;
@@ -217,9 +217,9 @@ typedef struct {
     weft_launch *launch;
     const weft_matmul_state *s;
     const weft_call *call;
-    int64_t at[WEFT_MAX_NDIM]; // indices of the loops that the kernel does not know
-    int64_t from;              // row of what is multiplied
-    cl_int m, n, k;            // of which m are the rows of this launch
+    int64_t at[WEFT_MAX_NDIM]; // indices of the loops outside of the kernel
+    int64_t from;              // first row of this launch
+    cl_int m, n, k;            // m: rows of this launch
     factor factors[WEFT_MATMUL_OPERANDS];
     batch batch;
     ending ending;
@@ -247,7 +247,7 @@ static void add_value(weft_arguments *arguments, const value *a)
     ADD_LISTED(arguments, VALUE_PARAMETERS(LISTED, COMMA, ));
 }
 
-// C and the inputs are where this launch begins.
+// C and the inputs begin at this launch's elements.
 static void add_end(weft_arguments *arguments, product *p)
 {
     const weft_matmul_params *params = &((const weft_matmul_numbers *)p->call->own)->params;
@@ -296,8 +296,8 @@ static void add_cut(weft_arguments *arguments, const product *p, blocks_cut *blo
 
 // ---- enqueue
 
-// Groups that go from product to product know what they read next: on a CPU there are only as many
-// as even out the load.
+// A group with several products prefetches the next one: on a CPU there are only as many groups as
+// balance the load.
 static int64_t groups_along_products(const product *p, int64_t groups)
 {
     const weft_matmul_tiling *t = &p->s->tiling;
@@ -348,15 +348,15 @@ static weft_status enqueue_combine(product *p)
     return weft_launch_kernel(p->launch, p->s->combine, arguments.n, arguments.list, global, local);
 }
 
-// So many rows further on. Strides of a factor without elements may be anything.
+// start, `rows` rows further on. Strides of a factor without elements may be anything.
 static int64_t moved(int64_t start, int64_t rows, int64_t row)
 {
     return (int64_t)((uint64_t)start + (uint64_t)rows * (uint64_t)row);
 }
 
-// Operand i, where the loops that the kernel does not know are at `at`. Turned, A and B change
-// places, and all change rows for columns. Where A and B are not read they may have no buffers, and
-// C stands in.
+// Operand i, at the indices `at` of the loops outside of the kernel. If transposed, A and B are
+// exchanged, and rows and columns of all operands. If A and B are not read they may have no
+// buffers, and C's buffer takes their place.
 static factor factor_at(const product *p, int i)
 {
     const weft_nest *nest = &p->s->nest;
@@ -374,12 +374,12 @@ static factor factor_at(const product *p, int i)
         f.view_batch.s[d] = nest->stride[from][d];
     for (int d = KERNEL_LOOPS; d < nest->n_loops; ++d)
         f.view_start += p->at[d] * nest->stride[from][d];
-    if (i != WEFT_MATMUL_B) // which has no rows of C's
+    if (i != WEFT_MATMUL_B) // B has no rows of C
         f.view_start = moved(f.view_start, p->from, f.view_row);
     return f;
 }
 
-// Goes on to the next indices of the loops that the kernel does not know; false after the last.
+// Advances the indices of the loops outside of the kernel; false after the last.
 static bool next_at(const weft_nest *nest, int64_t at[WEFT_MAX_NDIM])
 {
     for (int d = KERNEL_LOOPS; d < nest->n_loops; ++d) {
@@ -390,7 +390,7 @@ static bool next_at(const weft_nest *nest, int64_t at[WEFT_MAX_NDIM])
     return false;
 }
 
-// Goes on to what the next launch multiplies: products, then rows, then the outer loops.
+// Advances to the next launch: products, then rows, then the outer loops.
 static bool next_launch(product *p)
 {
     const weft_matmul_state *s = p->s;
@@ -415,12 +415,12 @@ static void set_up(product *p, cl_mem scratch)
     for (int d = 0; d < loops_of(&s->nest); ++d)
         p->batch.loops.s[d] = s->nest.extent[d];
     p->ending.streams = s->streams;
-    // An infinity times nothing is no number.
+    // Infinity times 0 is NaN.
     p->ending.alpha = weft_number_of(s->arithmetic, p->k > 0 ? given->alpha : 0);
     p->ending.beta = weft_number_of(s->arithmetic, given->beta);
     p->ending.n_chunks = (cl_int)s->n_chunks;
     p->ending.chunk = (cl_int)s->tiling.chunk;
-    // Where there are no chunks some buffer must stand in: it is never touched.
+    // Without chunks the argument is another buffer, which is not accessed.
     p->ending.chunks = scratch ? scratch : weft_call_tensor(p->call, WEFT_MATMUL_C)->buffer;
     for (int i = 0; i < given->params.n_values; ++i)
         p->values[i].value = weft_number_of(s->arithmetic, given->params.values[i].value);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A call of weft_matmul(), and what is worked out for it.
+// A call of weft_matmul(), and its state.
 #ifndef WEFT_LIB_MATMUL_CALL_H
 #define WEFT_LIB_MATMUL_CALL_H
 
@@ -12,11 +12,11 @@
 
 enum { WEFT_MATMUL_OPERANDS = 3 + WEFT_MATMUL_INPUTS };
 
-// Operands in the table's order, and in that of the nest of the loops over the batch, which knows
-// where the first matrix of each begins.
+// Operands in the order of the table, and of the nest of the loops over the batch, whose starts are
+// each operand's first matrix.
 enum { WEFT_MATMUL_C, WEFT_MATMUL_A, WEFT_MATMUL_B, WEFT_MATMUL_INPUT };
 
-// What a call says besides its operands.
+// Arguments of a call besides its operands.
 typedef struct weft_matmul_numbers {
     double alpha, beta;
     weft_matmul_params params;
@@ -36,23 +36,23 @@ typedef struct weft_matmul_state {
     weft_dtype arithmetic;       // f32, f64 or i32
     weft_matmul_problem problem; // k is 0 where alpha is: A and B are not read
     weft_matmul_tiling tiling;   // from the check where the caller forces it, else from the plan
-    int64_t m, n;                // of what is multiplied, transposed or not
+    int64_t m, n;                // of the product that is computed, transposed or not
     int64_t n_chunks;            // of k
-    int64_t n_batches;           // products that the loops of a kernel count
-    int64_t at_once;             // of which a launch takes so many
-    int64_t rows;                // of m that a launch takes
-    bool streams;                // C goes past the caches
+    int64_t n_batches;           // products in the loops of a kernel
+    int64_t at_once;             // of these, in one launch
+    int64_t rows;                // of m, in one launch
+    bool streams;                // C is written past the caches
     weft_kernel *product, *combine;
 } weft_matmul_state;
 
-// Of params, before there is a call: counts and names.
+// Checks params alone: counts and names.
 weft_status weft_matmul_params_check(const weft_matmul_params *params);
 
 // Hooks of the operation.
 weft_status weft_matmul_check(void *state, const weft_call *call);
 weft_status weft_matmul_numbers_check(const void *state, const weft_call *call);
 
-// The formula of a call that has one.
+// The formula of a call with an epilogue.
 weft_status weft_matmul_formula(weft_expression *out, const weft_matmul_params *params);
 
 #endif

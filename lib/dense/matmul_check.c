@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What weft_matmul() asks of its operands, numbers and formula.
+// Checks the operands, numbers and formula of weft_matmul().
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -126,8 +126,8 @@ static weft_status dtypes_check(const weft_matmul_state *s)
         return fail(WEFT_BAD_DTYPE, "matmul: A is %s; f32, f64, f16, bf16 or i8 is wanted",
                     weft_dtype_name(a));
     if (a != b)
-        return fail(WEFT_BAD_DTYPE, "matmul: A is %s, B %s; both want the same", weft_dtype_name(a),
-                    weft_dtype_name(b));
+        return fail(WEFT_BAD_DTYPE, "matmul: A is %s, B %s; both must be the same",
+                    weft_dtype_name(a), weft_dtype_name(b));
     const bool fits = a == WEFT_I8 ? c == WEFT_I32 : is_narrow(a) ? is_narrow(c) : c == a;
     if (!fits)
         return fail(WEFT_BAD_DTYPE, "matmul: A is %s, C %s; %s is wanted", weft_dtype_name(a),
@@ -194,7 +194,7 @@ static weft_matmul_view view_of(const weft_tensor *t, bool broadcasts)
     return view;
 }
 
-// Where an extent is 1 no step is ever taken, and neighbours are as near as one likes.
+// If an extent is 1 its stride is not used, and neighbours count as adjacent.
 static weft_matmul_problem problem_of(const weft_matmul_state *s, const weft_call *call)
 {
     const weft_tensor *A = weft_call_tensor(call, WEFT_MATMUL_A);
@@ -222,8 +222,8 @@ static weft_matmul_problem problem_of(const weft_matmul_state *s, const weft_cal
     return problem;
 }
 
-// A tensor of as many matrices, each gone but for its first element. Of one without elements, which
-// A and B are where k is 0, offset and strides may be anything, and count for nothing.
+// A tensor of the matrices' first elements. If there are no elements, as in A and B if k is 0,
+// offset and strides may be anything, and are ignored.
 static weft_tensor batch_of(const weft_tensor *tensor)
 {
     weft_tensor batch = *tensor;
@@ -276,6 +276,6 @@ weft_status weft_matmul_check(void *state, const weft_call *call)
         s->problem.k = 0;
     if (s->problem.k == 0) // and A and B are not read
         s->problem.a_along_m = s->problem.b_along_n = true;
-    s->head.is_forced = s->head.is_forced && s->problem.k > 0; // else there is no k to cut
+    s->head.is_forced = s->head.is_forced && s->problem.k > 0; // else there is no k to divide
     return WEFT_OK;
 }

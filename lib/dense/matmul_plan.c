@@ -11,21 +11,21 @@
 #include "dense/matmul_tiling.h"
 #include "operand/view.h"
 
-enum { FEW_TERMS = 8 }; // of k, for which sums of rows are better than blocks
+enum { FEW_TERMS = 8 }; // k up to which sums of rows are better than blocks
 
-// Where an item carries whole vectors: CPUs.
+// CPUs: an item has whole vectors.
 enum {
     MAX_VECTOR_WIDTH = 16,
     VECTORIZED_TASKS = 2, // groups for each core
     // Blocks:
     VECTORIZED_VECTORS = 2,  // of a tile
     VECTORIZED_DEPTH = 1024, // bytes of a row of A in one step
-    VECTORIZED_PANELS = 4,   // of a block, for which a strip of A is copied once
-    VECTORIZED_STRIPS = 48,  // for which a panel is
-    LEAST_STRIPS = 4,        // or copying B takes longer than multiplying
-    CELL_STRIPS = 8,         // of blocks that C is cut into rather than k
-    VECTORIZED_CHUNK = 1024, // of k at least that is worth sums of its own
-    // Rows: sums of so many rows and vectors stay in the nearest cache.
+    VECTORIZED_PANELS = 4,   // of a block, per copy of a strip of A
+    VECTORIZED_STRIPS = 48,  // of a block, per copy of a panel of B
+    LEAST_STRIPS = 4,        // with fewer, copying B takes longer than multiplying
+    CELL_STRIPS = 8,         // of a block, before k is divided instead of C
+    VECTORIZED_CHUNK = 1024, // shortest chunk of k
+    // Rows: sums of SPAN_ROWS rows and SPAN_VECTORS vectors stay in the nearest cache.
     SPAN_ROWS = 8,
     SPAN_VECTORS = 32,
     SPAN_CHUNK = 256,
@@ -35,38 +35,37 @@ enum {
     DOT_CHUNK = 4096,
 };
 
-// Where lanes are items: GPUs.
+// GPUs: an item is a lane.
 enum {
-    SPREAD_VECTOR_WIDTH = 4, // widest vector that is loaded at once, in elements
+    SPREAD_VECTOR_WIDTH = 4, // widest vector in one load, in elements
     // Blocks:
     SPREAD_ITEMS = 256,  // of a group
     SPREAD_SIDE = 16,    // of them along rows and along columns
-    SPREAD_ROWS = 4,     // of an item, and twice as many where there are blocks enough
-    SPREAD_FEW_ROWS = 4, // of an item that takes whole rows: of more the sums are too many
-    SPREAD_DEPTH = 16,   // half as much where blocks are large: what an item reads for a step is
-                         // the same
+    SPREAD_ROWS = 4,     // of an item; twice as many if there are enough blocks
+    SPREAD_FEW_ROWS = 4, // of an item that takes whole rows: more need too many sums
+    SPREAD_DEPTH = 16,   // half as much in large blocks: an item reads as much in a step
     SPREAD_RESIDENT = 2, // groups of large blocks that run on a compute unit at once
-    SPREAD_EIGHTHS = 3,  // large blocks of the small ones: two would be no loss
+    SPREAD_EIGHTHS = 3,  // large blocks per small block, at most: two eighths would be no loss
     SPREAD_CHUNK = 128,
-    SPREAD_CUT = 1024,   // of k at least: where chunks are few, their sum costs more than they save
-    SPREAD_TERMS = 8192, // of k at most that registers sum up, where scratch memory of
-    SPREAD_MIB = 256,    // is enough for chunks of that
+    SPREAD_CUT = 1024,   // least k that is divided: a few chunks cost more than they save
+    SPREAD_TERMS = 8192, // longest sum in registers, if scratch memory of
+    SPREAD_MIB = 256,    // is enough for its chunks
     // Rows and dots:
     SPREAD_ROW_ITEMS = 128,
     SPREAD_ROW_CHUNK = 64,
-    SPREAD_ROW_TURNS = 4,    // of a group's items, where there are groups enough
-    SPREAD_DOT_VECTORS = 2,  // columns of an item
-    SPREAD_DOT_TURNS = 4,    // of the items, in one step
-    SPREAD_DOT_COLUMNS = 16, // of a usual block
+    SPREAD_ROW_ITERATIONS = 4, // of a group's items, if there are enough groups
+    SPREAD_DOT_VECTORS = 2,    // columns of an item
+    SPREAD_DOT_ITERATIONS = 4, // of the items, in one step
+    SPREAD_DOT_COLUMNS = 16,   // of a usual block
     SPREAD_DOT_CHUNK = 4096,
 };
 
-// What plans say that they do without.
+// Names of refused variants.
 static const char BLOCKS[] = "blocks", ROWS[] = "rows", DOTS[] = "dots", CHUNKS[] = "chunks of k";
 
-// ---- the problem as it is multiplied
+// ---- the problem, transposed or not
 
-// Extents at least 1, transposed where the tiling is.
+// Extents at least 1, transposed if the tiling is.
 typedef struct {
     int64_t m, n, k, n_batches, sum_bytes;
     const weft_why *why;
@@ -107,7 +106,7 @@ static bool choose_few(weft_matmul_method *method, int64_t n, bool along_n, bool
     return has_runs || along_k;
 }
 
-// Without the turn, B's neighbours are along n. Turned, A takes its place.
+// Not transposed, B must be adjacent along n. Transposed, A takes its place.
 static void choose_method(weft_matmul_tiling *tiling, const weft_matmul_problem *p)
 {
     const bool column_major = p->c_along_m && !p->c_along_n;
@@ -145,8 +144,8 @@ static void choose_method(weft_matmul_tiling *tiling, const weft_matmul_problem 
 enum { MORE_SHARES = 3, EIGHTHS_OF_STRIP = 6, EIGHTHS_OF_PANEL = 1, NO_EIGHTHS = 0 };
 
 // Equal shares of n, in multiples of `step`: as few as `most` each allows, or up to `wanted` of
-// them as long as they have `least`; and a few more where the last one would be much smaller than
-// the others, for which it then waits. Each costs so many eighths of a step besides.
+// them if they have `least`; and a few more to avoid a last share much smaller than the others.
+// Each costs so many eighths of a step besides.
 static int64_t share_of(int64_t n, int64_t most, int64_t least, int64_t wanted, int64_t step,
                         int64_t eighths)
 {
@@ -165,9 +164,9 @@ static int64_t share_of(int64_t n, int64_t most, int64_t least, int64_t wanted, 
     return best * step;
 }
 
-// Where C alone gives `cells` groups and `wanted` are, k is cut in chunks of at least `least`. That
-// must depend neither on the batch nor on what a kernel as built takes: another order of sums has
-// other bits.
+// If C alone gives `cells` groups, and `wanted` is more, k is divided into chunks of at least
+// `least`. That must not depend on the batch or on the limits of a compiled kernel: another order
+// of sums gives other bits.
 static int64_t chunk_of(const facts *f, int64_t cells, int64_t wanted, int64_t least, int64_t step)
 {
     if (2 * cells >= wanted || f->k < 2 * least) {
@@ -181,8 +180,8 @@ static int64_t chunk_of(const facts *f, int64_t cells, int64_t wanted, int64_t l
     return round_up(ceil_div(f->k, count), step);
 }
 
-// A sum in registers takes product after product: of more than a few thousand f32 loses digits.
-// (Where an item carries vectors, sums of steps are added up.)
+// A sum in registers adds product after product: f32 loses digits after a few thousand. (If items
+// have vectors, sums of steps are added.)
 static int64_t short_chunk(int64_t chunk, const facts *f, weft_dtype dtype, int64_t step)
 {
     if (dtype == WEFT_F64 || dtype == WEFT_I8)
@@ -193,14 +192,14 @@ static int64_t short_chunk(int64_t chunk, const facts *f, weft_dtype dtype, int6
     return count > 1 ? min_i64(chunk, round_up(ceil_div(f->k, count), step)) : chunk;
 }
 
-// Groups wanted of each of `others` along another direction, products and their chunks.
+// Groups wanted along one direction, beside `others` along another, products and their chunks.
 static int64_t wanted_of_each(int64_t wanted, int64_t others, const weft_matmul_tiling *t,
                               const facts *f)
 {
     return ceil_div(ceil_div(ceil_div(wanted, others), f->n_batches), ceil_div(f->k, t->chunk));
 }
 
-static int64_t cores_want(const weft_limits *limits)
+static int64_t wanted_groups(const weft_limits *limits)
 {
     return (int64_t)VECTORIZED_TASKS * limits->compute_units;
 }
@@ -211,7 +210,7 @@ static int64_t spread_vector_width(const weft_limits *limits, const facts *f)
     return pow2_down(max_i64(widest, 1));
 }
 
-// Halves what a block takes most of, until it fits: in the end one item has a single sum.
+// Halves a part of a block until the block fits: in the end one item has a single sum.
 static void halve_until_fits(weft_matmul_tiling *t, int64_t room, weft_dtype dtype)
 {
     while (weft_matmul_local_bytes(t, dtype, 0) > room) {
@@ -239,7 +238,7 @@ static void halve_until_fits(weft_matmul_tiling *t, int64_t room, weft_dtype dty
     }
 }
 
-// Vectors of 16 come in 32 registers, narrower ones in 16.
+// There are 32 registers for vectors of 16, and 16 for narrower ones.
 static int64_t registers_of(const weft_limits *limits)
 {
     return limits->vector_width >= 16 ? 32 : 16;
@@ -250,8 +249,8 @@ static int64_t tiles_of(const facts *f, int64_t rows, int64_t columns)
     return ceil_div(f->m, rows) * ceil_div(f->n, columns);
 }
 
-// An item goes through a block tile by tile. Its rows are those that leave registers for a row of
-// the panel and a number of A.
+// An item goes through a block tile by tile. Its rows leave registers for a row of the panel and an
+// element of A.
 static void vectorized_blocks(weft_matmul_tiling *t, const weft_limits *limits, weft_dtype dtype,
                               const facts *f)
 {
@@ -263,7 +262,7 @@ static void vectorized_blocks(weft_matmul_tiling *t, const weft_limits *limits, 
     const weft_caches near = weft_caches_of(limits);
     halve_until_fits(t, min_i64(clamped_i64(limits->local_bytes), near.l2_bytes / 2), dtype);
 
-    const int64_t wanted = cores_want(limits);
+    const int64_t wanted = wanted_groups(limits);
     const int64_t strip = t->rows, panel = (int64_t)t->vectors * t->vector_width;
     const int64_t cells =
         tiles_of(f, min_i64(CELL_STRIPS * strip, t->block_rows), t->block_columns);
@@ -275,7 +274,7 @@ static void vectorized_blocks(weft_matmul_tiling *t, const weft_limits *limits, 
     t->block_columns = share_of(f->n, t->block_columns, panel, across, panel, EIGHTHS_OF_PANEL);
 }
 
-// Items of a group, as square as powers of two can be.
+// Items of a group, as square as powers of two allow.
 static void square_group(weft_matmul_tiling *t, const weft_limits *limits, int64_t most)
 {
     const int64_t most_x = weft_limits_items_along(limits, 0);
@@ -287,18 +286,18 @@ static void square_group(weft_matmul_tiling *t, const weft_limits *limits, int64
     }
 }
 
-// A group's block is what its items have in registers: more each where blocks and chunks are enough
-// for all compute units.
+// A group's block is what its items have in registers: larger if blocks and chunks are enough for
+// all compute units.
 static void spread_blocks(weft_matmul_tiling *t, const weft_limits *limits, weft_dtype dtype,
                           const facts *f)
 {
     const int64_t rows = (int64_t)SPREAD_SIDE * SPREAD_ROWS,
                   columns = (int64_t)SPREAD_SIDE * t->vector_width;
     const int64_t small = tiles_of(f, rows, columns), large = tiles_of(f, 2 * rows, 2 * columns);
-    // The same where a kernel as built takes smaller groups, of which there are more then.
-    const int64_t held = (int64_t)limits->max_blocks * limits->max_block / SPREAD_ITEMS;
+    // Independent of a compiled kernel's limit: smaller groups are more groups.
+    const int64_t resident = (int64_t)limits->max_blocks * limits->max_block / SPREAD_ITEMS;
     const int64_t at_once =
-        max_i64(min_i64((int64_t)SPREAD_RESIDENT * limits->compute_units, held), 1);
+        max_i64(min_i64((int64_t)SPREAD_RESIDENT * limits->compute_units, resident), 1);
     // No more than run at once: the last ones would run alone.
     const int64_t chunks = min_i64(at_once, WEFT_MATMUL_MOST_GROUPS) / large;
     const int64_t wanted = max_i64(chunks, 1) * large;
@@ -326,7 +325,7 @@ static void spread_blocks(weft_matmul_tiling *t, const weft_limits *limits, weft
 
 // ---- rows
 
-// Groups that k is cut for where C has few: not where it has rows enough.
+// Chunks of k, if C has few rows.
 static int64_t row_chunk(const facts *f, int64_t across, int64_t wanted, int64_t least)
 {
     if (f->m <= WEFT_MATMUL_FEW)
@@ -337,7 +336,7 @@ static int64_t row_chunk(const facts *f, int64_t across, int64_t wanted, int64_t
 
 static void vectorized_rows(weft_matmul_tiling *t, const weft_limits *limits, const facts *f)
 {
-    const int64_t wanted = cores_want(limits);
+    const int64_t wanted = wanted_groups(limits);
     t->rows = SPAN_ROWS;
     t->vectors = SPAN_VECTORS;
     const int64_t span =
@@ -360,8 +359,8 @@ static void spread_rows(weft_matmul_tiling *t, const weft_limits *limits, weft_d
                               pow2_up(ceil_div(f->m, t->rows)));
     t->block_columns = (int64_t)t->items * t->vector_width;
     const int64_t rows = (int64_t)t->items_y * t->rows;
-    const int64_t turns = tiles_of(f, rows, t->block_columns) / limits->max_blocks;
-    t->block_rows = rows * max_i64(min_i64(turns, SPREAD_ROW_TURNS), 1);
+    const int64_t iterations = tiles_of(f, rows, t->block_columns) / limits->max_blocks;
+    t->block_rows = rows * max_i64(min_i64(iterations, SPREAD_ROW_ITERATIONS), 1);
     t->chunk = row_chunk(f, ceil_div(f->n, (int64_t)SPREAD_ROW_ITEMS * t->vector_width),
                          limits->max_blocks, SPREAD_ROW_CHUNK);
     t->chunk = short_chunk(t->chunk, f, dtype, 1);
@@ -376,8 +375,7 @@ static bool dots_fit(const weft_matmul_tiling *t, const weft_limits *limits, wef
     return weft_matmul_local_bytes(t, dtype, f->m) <= clamped_i64(limits->local_bytes);
 }
 
-// Half of the registers have sums: each column that an item goes along at once is one more stream
-// from memory.
+// Half of the registers are for sums: each column of an item is one more stream from memory.
 static void vectorized_dots(weft_matmul_tiling *t, const weft_limits *limits, weft_dtype dtype,
                             const facts *f)
 {
@@ -397,7 +395,7 @@ static void vectorized_dots(weft_matmul_tiling *t, const weft_limits *limits, we
         t->block_columns = round_up(t->block_columns / 2, step);
     while (!dots_fit(t, limits, dtype, f) && t->vector_width > 1)
         t->depth = t->vector_width /= 2;
-    const int64_t wanted = cores_want(limits);
+    const int64_t wanted = wanted_groups(limits);
     t->chunk = chunk_of(f, ceil_div(f->n, step), wanted, DOT_CHUNK, 1);
     t->block_columns =
         share_of(f->n, t->block_columns, step, wanted_of_each(wanted, 1, t, f), step, NO_EIGHTHS);
@@ -411,7 +409,7 @@ static void spread_dots(weft_matmul_tiling *t, const weft_limits *limits, weft_d
     t->items_y = (int)min_i64(most / t->items, weft_limits_items_along(limits, 1));
     t->rows = DOT_ROWS;
     t->vectors = SPREAD_DOT_VECTORS;
-    t->depth = t->items * t->vector_width * SPREAD_DOT_TURNS;
+    t->depth = t->items * t->vector_width * SPREAD_DOT_ITERATIONS;
     t->block_rows = f->m;
     t->block_columns = max_i64((int64_t)t->items_y * t->vectors, t->vector_width);
     while (!dots_fit(t, limits, dtype, f) && t->depth > t->items * t->vector_width)
@@ -431,24 +429,24 @@ static void spread_dots(weft_matmul_tiling *t, const weft_limits *limits, weft_d
 weft_matmul_tiling weft_matmul_tiling_for(const weft_limits *limits,
                                           const weft_matmul_problem *problem)
 {
-    const bool vector_widths = weft_lanes_are_vectors(limits, problem->why);
+    const bool uses_vectors = weft_lanes_are_vectors(limits, problem->why);
     const weft_dtype dtype = problem->dtype;
     weft_matmul_tiling t = {.vectors = 1, .items = 1, .items_y = 1};
     choose_method(&t, problem);
     const facts f = facts_of(problem, t.transposed);
     t.vector_width =
-        (int)(vector_widths ? weft_limits_vector_width(limits, f.sum_bytes, MAX_VECTOR_WIDTH)
-                            : spread_vector_width(limits, &f));
+        (int)(uses_vectors ? weft_limits_vector_width(limits, f.sum_bytes, MAX_VECTOR_WIDTH)
+                           : spread_vector_width(limits, &f));
     t.depth = t.vector_width;
-    if (t.method == WEFT_MATMUL_ROWS && vector_widths)
+    if (t.method == WEFT_MATMUL_ROWS && uses_vectors)
         vectorized_rows(&t, limits, &f);
     else if (t.method == WEFT_MATMUL_ROWS)
         spread_rows(&t, limits, dtype, &f);
-    else if (t.method == WEFT_MATMUL_DOTS && vector_widths)
+    else if (t.method == WEFT_MATMUL_DOTS && uses_vectors)
         vectorized_dots(&t, limits, dtype, &f);
     else if (t.method == WEFT_MATMUL_DOTS)
         spread_dots(&t, limits, dtype, &f);
-    else if (vector_widths)
+    else if (uses_vectors)
         vectorized_blocks(&t, limits, dtype, &f);
     else
         spread_blocks(&t, limits, dtype, &f);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tilings of dense products: what they take of local memory, whether they can run, and as text.
+// Tilings of dense products: their local memory, checks and text.
 #include "dense/matmul_tiling.h"
 
 #include <inttypes.h>
@@ -37,7 +37,7 @@ bool weft_matmul_is_one_tile(const weft_matmul_tiling *t)
            t->block_columns == (int64_t)t->items * t->vectors * t->vector_width;
 }
 
-// What does not fit in 64 bits does not fit in local memory either.
+// INT64_MAX if it overflows, which does not fit in local memory either.
 static int64_t bytes_of(int64_t each, int64_t a, int64_t b)
 {
     int64_t bytes;
@@ -109,7 +109,7 @@ static weft_status multiple_check(const char *field, int64_t value, const char *
     return WEFT_OK;
 }
 
-// Rows or columns that a group's items have at a time.
+// Rows or columns of a group's items at a time.
 static weft_status margin_check(const char *what, int64_t value)
 {
     if (value > WEFT_MATMUL_MARGIN)
@@ -149,7 +149,7 @@ static weft_status blocks_check(const weft_matmul_tiling *t, int64_t k)
                           (int64_t)t->items * t->vectors * t->vector_width, WEFT_MATMUL_MAX_EXTENT);
 }
 
-// B's neighbours, or those of what takes its place.
+// The method requires neighbours of B, or of A if transposed, to be adjacent.
 static weft_status along_check(const weft_matmul_tiling *t, const weft_matmul_problem *p)
 {
     const bool is_rows = t->method == WEFT_MATMUL_ROWS;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elementwise operations: plan, defines, arguments, enqueue. Checked by elementwise_check.c, plan
-// objects compared by elementwise_match.c, the formulas read by expression.c.
+// Elementwise operations: plan, defines, arguments, enqueue. elementwise_check.c checks calls,
+// elementwise_match.c compares plan objects, expression.c parses formulas.
 #include <weft/elementwise.h>
 
 #include <inttypes.h>
@@ -20,7 +20,7 @@
 
 static const int64_t MOST_NARROW = INT64_C(1) << 30; // reach of indices that are an int
 
-// What makes plans differ: names are part of what a formula is.
+// Distinguishes plans: names are part of a formula.
 static void add_key(weft_key *key, const weft_call *call)
 {
     const weft_elementwise_own *own = call->own;
@@ -42,7 +42,7 @@ static bool may_be_across(const weft_nest *nest, int i, int d)
     return along != 0 && along != 1 && nest->stride[i][d] == 1;
 }
 
-// The loop along which most inputs have their neighbours that have none along columns; 0 for none.
+// The loop along which most inputs are adjacent that are not adjacent along columns; 0 for none.
 static int across_loop(const weft_nest *nest, int n_outputs)
 {
     int found = 0, most = 0;
@@ -68,8 +68,8 @@ static weft_way way_of(const weft_elementwise_state *s, int i)
     return nest->stride[i][0] == 0 ? WEFT_SAME : WEFT_STRIDED;
 }
 
-// Whether vectors of up to 4 elements may be aligned ones, where the memory begins so far from a
-// place that suits them.
+// Whether vectors of up to 4 elements may be aligned, if the memory begins `shift` elements from an
+// aligned address.
 static bool is_aligned(const weft_elementwise_state *s, int i, int64_t shift)
 {
     const weft_nest *nest = &s->nest;
@@ -108,7 +108,7 @@ static weft_status find_problem(weft_elementwise_state *s, const weft_call *call
     return WEFT_OK;
 }
 
-// What is written goes past the caches where they cannot hold it beside what is read.
+// Outputs are written past the caches if these cannot hold them beside the inputs.
 static bool streams(const weft_elementwise_state *s, const weft_context *ctx)
 {
     double bytes = 0;
@@ -160,7 +160,7 @@ static void find_nest(weft_elementwise_state *s, const weft_call *call)
     s->is_wide = weft_nest_reach(&s->nest) > MOST_NARROW;
 }
 
-// What the kernel takes, in bytes, is bounded on some devices.
+// The size of a kernel's arguments is limited on some devices.
 static weft_status arguments_check(const weft_elementwise_state *s, const weft_call *call)
 {
     const size_t index = s->is_wide ? sizeof(cl_long) : sizeof(cl_int);
@@ -170,7 +170,7 @@ static weft_status arguments_check(const weft_elementwise_state *s, const weft_c
                              (size_t)s->problem.number_bytes +
                          3 * loops + 5 * index + 2 * sizeof(cl_int);
     size_t most = 0;
-    if (!call->ctx->device) // a rehearsal: there is nobody to ask
+    if (!call->ctx->device) // a rehearsal has no device to query
         return WEFT_OK;
     TRY(weft_cl_check(
         clGetDeviceInfo(call->ctx->device, CL_DEVICE_MAX_PARAMETER_SIZE, sizeof(most), &most, NULL),
@@ -183,7 +183,7 @@ static weft_status arguments_check(const weft_elementwise_state *s, const weft_c
     return WEFT_OK;
 }
 
-// Blocks no larger than what there is, and how many of them there are.
+// Blocks no larger than the extents, and their number.
 typedef struct blocks {
     int64_t columns, rows, n_x, n_y;
 } blocks;
@@ -293,7 +293,7 @@ static weft_status defines_of(weft_defines *defines, const weft_elementwise_stat
     weft_defines_add(defines, "WIDE", s->is_wide);
     weft_defines_add(defines, "VECTOR_WIDTH", tiling->vector_width);
     weft_defines_add(defines, "VECTORS", tiling->vectors);
-    // Elsewhere groups may have any shape: that of an array asks for no program of its own.
+    // Other groups have any shape, so that an array's shape needs no program of its own.
     const bool is_shaped = tiling->tiled || tiling->items * tiling->items_y == 1;
     weft_defines_add(defines, "ITEMS", is_shaped ? tiling->items : 0);
     weft_defines_add(defines, "ITEMS_Y", is_shaped ? tiling->items_y : 0);
@@ -317,7 +317,7 @@ static weft_status kernel_for(weft_elementwise_state *s, const weft_call *call,
                               "elementwise");
 }
 
-// Formulas are read once more, as states keep none.
+// Parses the formulas again: states do not store them.
 static weft_status build(void *state, const weft_call *call, size_t *most)
 {
     const weft_elementwise_own *own = call->own;
@@ -336,7 +336,7 @@ typedef struct {
     VALUE_PARAMETERS(FIELD, , )
 } value;
 
-// Arguments of one launch, besides the state's.
+// Arguments of one launch, besides those in the state.
 typedef struct {
     weft_elementwise_view views[WEFT_NEST_OPERANDS];
     value values[WEFT_ELEMENTWISE_VALUES];
@@ -400,7 +400,7 @@ static int print(const void *state, const weft_call *call, char *text, size_t si
 
 // ---- calls
 
-// The outputs, then the inputs, any of which an output may be.
+// The outputs, then the inputs, any of which may be an output's tensor.
 static const weft_op elementwise = {
     .name = "elementwise",
     .n_operands = 2,
@@ -481,7 +481,7 @@ weft_status weft_elementwise(weft_context *ctx, cl_command_queue queue, int n_in
     return weft_op_run(&r.call, queue);
 }
 
-// Of values only the names count: what they are is each call's.
+// Of values only the names count: each call has its own numbers.
 static weft_status prepare(weft_elementwise_plan *planned, request *r)
 {
     weft_elementwise_value values[WEFT_ELEMENTWISE_VALUES];

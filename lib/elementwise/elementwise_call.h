@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A call of weft_elementwise(), what is worked out for it, and plan objects, which hold that.
+// A call of weft_elementwise(), its state, and plan objects, which contain that.
 #ifndef WEFT_LIB_ELEMENTWISE_CALL_H
 #define WEFT_LIB_ELEMENTWISE_CALL_H
 
@@ -16,17 +16,17 @@
 _Static_assert((int)WEFT_ELEMENTWISE_INPUTS == (int)WEFT_EXPRESSION_INPUTS &&
                    (int)WEFT_ELEMENTWISE_VALUES == (int)WEFT_EXPRESSION_VALUES &&
                    WEFT_ELEMENTWISE_INPUTS + WEFT_ELEMENTWISE_OUTPUTS == (int)WEFT_NEST_OPERANDS,
-               "what a formula may name, a call has");
+               "formulas and calls have the same limits");
 
-// What a call says besides its operands, which are the outputs, then the inputs. The call has the
-// names of both: "the output" or "output 1", and what formulas call an input.
+// Arguments of a call besides its operands, which are the outputs, then the inputs. The call has
+// the names of both: "the output" or "output 1", and inputs by their names in formulas.
 typedef struct weft_elementwise_own {
     int n_inputs, n_outputs;
     const char *formulas[WEFT_ELEMENTWISE_OUTPUTS];
     weft_elementwise_params params;
 } weft_elementwise_own;
 
-// How neighbours along columns stand in memory, as in cl/elementwise/elementwise.cl.
+// Neighbours along columns in memory, as in cl/elementwise/elementwise.cl.
 typedef enum weft_way {
     WEFT_SAME,
     WEFT_ADJACENT,
@@ -34,7 +34,7 @@ typedef enum weft_way {
     WEFT_ACROSS,
 } weft_way;
 
-// What the kernel takes: of an operand, and of all.
+// Arguments of the kernel: of an operand, and of all.
 typedef struct {
     VIEW_PARAMETERS(FIELD, , IN(T), view)
 } weft_elementwise_view;
@@ -51,7 +51,7 @@ typedef struct weft_elementwise_state {
     weft_way ways[WEFT_NEST_OPERANDS];
     weft_elementwise_problem problem;
     weft_elementwise_tiling tiling;                  // from the check where the caller forces it
-    int rank;                                        // loops that the kernel has room for
+    int rank;                                        // loops of the kernel, at most
     bool is_wide;                                    // its indices are 64 bits
     weft_elementwise_view views[WEFT_NEST_OPERANDS]; // but for the buffers
     weft_elementwise_shape shape;                    // but for the pairs, which buffers decide
@@ -59,7 +59,7 @@ typedef struct weft_elementwise_state {
     weft_kernel *kernel;
 } weft_elementwise_state;
 
-// Copies of what the plan was made from: operands have no buffers.
+// Copies of the arguments that the plan was made from: operands have no buffers.
 struct weft_elementwise_plan {
     weft_context *ctx;
     int n_inputs, n_outputs, n_values;
@@ -72,7 +72,7 @@ struct weft_elementwise_plan {
 // "elementwise: input a"
 const char *weft_elementwise_name(char text[WEFT_OPERAND_TEXT], const weft_call *call, int i);
 
-// Before there is a call: counts, and that names and formulas are there.
+// Before there is a call: counts, and that names and formulas exist.
 weft_status weft_elementwise_given_check(const weft_elementwise_own *own,
                                          const weft_elementwise_input *inputs,
                                          const weft_elementwise_output *outputs);
@@ -84,15 +84,15 @@ weft_status weft_elementwise_numbers_check(const void *state, const weft_call *c
 // The formula of each output; the caller frees them.
 weft_status weft_elementwise_formulas(weft_expression **out, const weft_call *call);
 
-// Where the memory of each operand begins; 0 of what has no buffer.
+// Where the memory of each operand begins; 0 if it has no buffer.
 weft_status weft_elementwise_shifts(int64_t shifts[WEFT_NEST_OPERANDS], const weft_call *call);
 
-// The texts and views of a call, for a plan that is all 0. Forgetting frees them, after a failure
-// too.
+// Copies texts and views of a call into a plan that is all 0. weft_elementwise_forget() frees them,
+// also after a failure.
 weft_status weft_elementwise_remember(weft_elementwise_plan *plan, const weft_call *call);
 void weft_elementwise_forget(weft_elementwise_plan *plan);
 
-// Whether a call says what the plan was made for, and its memory suits the plan's vectors.
+// Whether a call has the plan's arguments, and its memory the alignment of the plan's vectors.
 weft_status weft_elementwise_match(const weft_elementwise_plan *plan, const weft_call *call);
 
 #endif

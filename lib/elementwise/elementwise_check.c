@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What weft_elementwise() asks of its operands, formulas and numbers.
+// Checks the operands, formulas and numbers of weft_elementwise().
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@ const char *weft_elementwise_name(char text[WEFT_OPERAND_TEXT], const weft_call 
     return text;
 }
 
-// ---- what is given
+// ---- arguments
 
 static weft_status count_check(const char *what, int n, int least, int most, const void *array)
 {
@@ -148,7 +148,7 @@ weft_status weft_elementwise_formulas(weft_expression **out, const weft_call *ca
     return status;
 }
 
-// ---- what is computed in
+// ---- the arithmetic
 
 static weft_dtype promoted(const weft_elementwise_state *s, const weft_expression *formulas)
 {

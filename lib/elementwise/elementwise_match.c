@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a plan object remembers of the call that it was made from, and whether a later call is like
-// it.
+// Copies of a call's arguments in a plan object, and the comparison with those of a later call.
 #include <stdlib.h>
 #include <string.h>
 
@@ -104,7 +103,7 @@ static weft_status operand_match(const weft_elementwise_plan *plan, const weft_c
     return match_check(false, weft_elementwise_name(name, call, i));
 }
 
-// A plan that was made for other buffers, or for none yet, may count on vectors.
+// A plan that was made for other buffers, or for none yet, may use aligned vectors.
 static weft_status vectors_check(const weft_elementwise_state *s, const weft_call *call)
 {
     char name[WEFT_OPERAND_TEXT];

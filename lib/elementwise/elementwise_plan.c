@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How an elementwise operation is cut into blocks and groups: limits and a problem to a tiling.
+// How an elementwise operation is divided into blocks and groups: limits and a problem to a tiling.
 #include "elementwise/elementwise_plan.h"
 
 #include <inttypes.h>
@@ -16,33 +16,33 @@
 
 enum { MAX_VECTOR_WIDTH = 16, MAX_VECTORS = 8 };
 
-// Where an item carries whole vectors: CPUs.
+// CPUs: an item has whole vectors.
 enum {
     VECTORIZED_VECTORS = 1,      // fetched before one is written
-    BLOCK_BYTES = 1 << 18,       // of all operands: a group's overhead does not show
-    FAIR_GROUPS = 16,            // for each core: they even out what a shared machine takes away
+    BLOCK_BYTES = 1 << 18,       // of all operands: enough to hide a group's overhead
+    FAIR_GROUPS = 16,            // for each core: they balance the load on a shared machine
     LEAST_BLOCK_BYTES = 1 << 13, // but no smaller for that
-    TILED_LINES = 256,           // of a block that is transposed round, each way
-    MORE_TILED_LINES = 512,      // of one where L2 is large
+    TILED_LINES = 256,           // of a transposed block, in each direction
+    MORE_TILED_LINES = 512,      // of one if L2 is large
     LARGE_L2_BYTES = 1 << 21,    // as measured: 1 MiB is not
-    LEAST_TILED_LINES = 32,      // fewer, where cores would have nothing to do
-    NARROW_ROWS = 4,             // where narrower, tiles are not worth it
+    LEAST_TILED_LINES = 32,      // fewer, if cores would be idle
+    NARROW_ROWS = 4,             // fewer are not worth tiles
 };
 
-// Where lanes are items: GPUs.
+// GPUs: an item is a lane.
 enum {
     SPREAD_ITEMS = 256, // of a group
     SPREAD_LEAST = 2,   // one alone has a program of its own, as on CPUs
     SPREAD_VECTORS = 4, // loads in flight for each item
-    SPREAD_BYTES = 4,   // that an item writes at a time, if it can
+    SPREAD_BYTES = 4,   // that an item writes at a time, if possible
     SPREAD_TILE = 32,   // lines of a tile in local memory
     SPREAD_ITEMS_Y = 8, // items that share one of its columns
 };
 
-// What plans say that they do without.
+// Names of refused variants.
 static const char TILES[] = "tiles", ALIGNED[] = "aligned vectors";
 
-// A forgiving view of the problem: extents and sizes at least 1.
+// A lenient view of the problem: extents and sizes at least 1.
 typedef struct {
     int64_t columns, rows, outers, element_bytes, out_bytes, number_bytes, n_across;
     bool aligned;
@@ -66,7 +66,7 @@ static facts facts_of(const weft_elementwise_problem *problem)
 
 static void set_grid(weft_elementwise_tiling *t, const facts *f)
 {
-    const int64_t first = INT32_MAX / 2; // devices take more groups in their first dimension
+    const int64_t first = INT32_MAX / 2; // devices allow more groups in their first dimension
     t->grid_x = min_i64(ceil_div(f->columns, t->columns), t->tiled ? WEFT_MOST_GROUPS : first);
     t->grid_y = min_i64(ceil_div(f->rows, t->rows), t->tiled ? first : WEFT_MOST_GROUPS);
     t->grid_z = min_i64(f->outers, WEFT_MOST_GROUPS);
@@ -83,7 +83,7 @@ static int vectorized_vector_width(const weft_limits *limits, const facts *f, in
     return (int)(vector_width <= most ? vector_width : most >= 4 && vector_width > 4 ? 4 : 1);
 }
 
-// Of a block: fewer than `most` where cores would have nothing to do.
+// Of a block: fewer than `most` if cores would be idle.
 static int64_t block_elements(const weft_limits *limits, const facts *f, int64_t most)
 {
     const double all = (double)f->columns * (double)f->rows * (double)f->outers;
@@ -146,8 +146,7 @@ static int64_t group_items(const weft_limits *limits)
     return min_i64(pow2_down(most), SPREAD_ITEMS);
 }
 
-// Of blocks that are transposed round in local memory; one more element keeps columns from sharing
-// a bank.
+// Of blocks that are transposed in local memory; one additional element avoids bank conflicts.
 static int64_t tile_bytes(const facts *f, const weft_elementwise_tiling *t)
 {
     return f->n_across * t->rows * (t->columns + 1) * f->number_bytes;
@@ -211,7 +210,7 @@ weft_elementwise_tiling weft_elementwise_tiling_for(const weft_limits *limits,
         const bool has_tiles =
             wants_tiles &&
             (t.vector_width > 1 ||
-             refuse(problem->why, TILES, "they want vectors, of %" PRId64 " columns and rows",
+             refuse(problem->why, TILES, "they require vectors, of %" PRId64 " columns and rows",
                     min_i64(f.columns, f.rows)));
         return has_tiles ? t : vectorized_tiling(limits, &f);
     }
@@ -243,7 +242,7 @@ static weft_status power_check(const char *name, int64_t value, int64_t most)
     return WEFT_OK;
 }
 
-// In vectors tiles are an item's own, otherwise blocks are transposed round in local memory.
+// In vectors a tile is one item's, otherwise blocks are transposed in local memory.
 static weft_status tiles_check(const weft_elementwise_tiling *t, const weft_limits *limits,
                                const facts *f)
 {
@@ -257,7 +256,7 @@ static weft_status tiles_check(const weft_elementwise_tiling *t, const weft_limi
     if (t->rows != t->columns)
         return fail(WEFT_BAD_ARGUMENT,
                     "elementwise: tiling.rows is %" PRId64 ", tiling.columns %" PRId64
-                    ": tiles in local memory want the same",
+                    ": tiles in local memory require the same",
                     t->rows, t->columns);
     if ((uint64_t)tile_bytes(f, t) > limits->local_bytes)
         return fail(WEFT_BAD_ARGUMENT,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What elements of a result may go through.
+// Activations of results.
 #include "formula/activation.h"
 
 #include <stddef.h>

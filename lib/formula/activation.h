@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Activations as kernels know them.
+// Names of activations in kernels.
 #ifndef WEFT_LIB_ACTIVATION_H
 #define WEFT_LIB_ACTIVATION_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads expressions: precedence climbing, from tokens to calls.
+// Parses expressions: precedence climbing, from tokens to calls.
 #include "formula/expression.h"
 
 #include <inttypes.h>
@@ -19,7 +19,7 @@ typedef struct parser {
     weft_expression *out;
     int nesting;                      // of parentheses, signs and so on around the token
     int depth[WEFT_EXPRESSION_NODES]; // of each node
-    int real_at, integral_at;         // where the first of its kind stands, or -1
+    int real_at, integral_at;         // position of the first of its kind, or -1
     int real_length, integral_length;
 } parser;
 
@@ -61,7 +61,7 @@ static weft_status refuse_depth(const parser *p, int at)
                             (int)WEFT_EXPRESSION_DEPTH);
 }
 
-// Around whatever calls itself again. The whole expression is not inside anything.
+// Around every recursion. The whole expression counts as nesting 0.
 static weft_status enter(parser *p)
 {
     if (p->nesting > WEFT_EXPRESSION_NESTING)
@@ -109,7 +109,7 @@ static weft_status add_call(parser *p, const weft_function *function, const int 
     return WEFT_OK;
 }
 
-// The token at hand as a refusal names it.
+// The current token in a refusal.
 static weft_status refuse_token(const parser *p, const char *wanted)
 {
     const weft_token *token = &p->scan.token;
@@ -137,7 +137,7 @@ static weft_status refuse_count(const parser *p, const weft_function *function, 
                             wanted, wanted == 1 ? "" : "s", n == 1 ? "is" : "are", n, of_what);
 }
 
-// Behind its name and the parenthesis.
+// After the function's name and the parenthesis.
 static weft_status read_call(parser *p, const weft_function *function, const weft_token *name,
                              int *node)
 {
@@ -187,7 +187,7 @@ static weft_status refuse_name(const parser *p, const weft_token *name)
                             list);
 }
 
-// Its place among the names, or -1.
+// Its index among the names, or -1.
 static int place_of(const char *const *names, int n, const char *name, size_t length)
 {
     for (int i = 0; i < n; i++)
@@ -226,8 +226,8 @@ static weft_status read_name(parser *p, int *node)
 
     const weft_function *function = weft_function_find(text, length);
     if (function && !weft_scan_is(&p->scan, "("))
-        return weft_scan_refuse(&p->scan, name.at, "%s is a function and wants its arguments in ()",
-                                function->name);
+        return weft_scan_refuse(
+            &p->scan, name.at, "%s is a function and requires its arguments in ()", function->name);
     if (function) {
         TRY(weft_scan_next(&p->scan));
         return read_call(p, function, &name, node);
@@ -288,7 +288,7 @@ static int find_prefix(const weft_scan *scan)
     return -1;
 }
 
-// An integer literal takes its sign in, so that the most negative one is what its type holds.
+// An integer literal includes its sign, so that its type has the most negative one.
 static bool take_sign(parser *p, int node, int prefix)
 {
     weft_node *operand = &p->out->nodes[node];
@@ -323,7 +323,7 @@ static int find_operator(const weft_scan *scan, int least)
     return -1;
 }
 
-// Operands joined by operators that bind at least so tightly. All of them go from left to right.
+// Operands with operators that bind at least as tightly as `least`, from left to right.
 static weft_status read_binary(parser *p, int least, int *node)
 {
     TRY(read_signed(p, node));
@@ -357,7 +357,7 @@ static weft_status read_conditional(parser *p, int *node)
     return WEFT_OK;
 }
 
-// The function alone: of all inputs.
+// A function's name alone: its call with all inputs.
 static weft_status call_of_inputs(parser *p, const weft_function *function, const weft_token *name)
 {
     const int n = p->names->n_inputs;
@@ -388,7 +388,8 @@ static weft_status read_all(parser *p)
     int node;
     TRY(read_conditional(p, &node));
     if (weft_scan_is(&p->scan, ","))
-        return weft_scan_refuse(&p->scan, p->scan.token.at, "',' stands between arguments alone");
+        return weft_scan_refuse(&p->scan, p->scan.token.at,
+                                "',' is allowed between arguments alone");
     return p->scan.token.kind == WEFT_TOKEN_END ? WEFT_OK : refuse_token(p, "an operator");
 }
 
@@ -399,7 +400,7 @@ static weft_status needs_check(const parser *p)
     const char *text = p->scan.text;
     const int later = p->real_at > p->integral_at ? p->real_at : p->integral_at;
     return weft_scan_refuse(
-        &p->scan, later, "'%.*s' in column %d wants integers, '%.*s' in column %d reals",
+        &p->scan, later, "'%.*s' in column %d requires integers, '%.*s' in column %d reals",
         p->integral_length, text + p->integral_at, p->integral_at + 1,
         p->real_length < 40 ? p->real_length : 40, text + p->real_at, p->real_at + 1);
 }
@@ -429,7 +430,7 @@ weft_status weft_expression_parse(weft_expression *out, const char *text, const 
     return WEFT_OK;
 }
 
-// ---- the arithmetic of it
+// ---- the arithmetic of an expression
 
 static bool is_whole(weft_dtype arithmetic)
 {
@@ -456,15 +457,15 @@ weft_status weft_expression_check(const weft_expression *expression, const char 
 {
     const char *name = weft_dtype_name(arithmetic);
     if (is_whole(arithmetic) && expression->is_real)
-        return fail(WEFT_BAD_DTYPE, "%s: \"%.200s\" wants real numbers, arithmetic is %s", what,
+        return fail(WEFT_BAD_DTYPE, "%s: \"%.200s\" requires real numbers, arithmetic is %s", what,
                     text, name);
     if (is_whole(arithmetic))
         return literals_check(expression, text, arithmetic, what);
     if (expression->is_integral)
         return fail(
             WEFT_BAD_DTYPE,
-            "%s: \"%.200s\" has & | ^ ~ << or >>, which want whole numbers; arithmetic is %s", what,
-            text, name);
+            "%s: \"%.200s\" has & | ^ ~ << or >>, which require whole numbers; arithmetic is %s",
+            what, text, name);
     if (expression->is_wide && arithmetic == WEFT_F32)
         return fail(WEFT_BAD_ARGUMENT,
                     "%s: \"%.200s\" has a number beyond f32, which arithmetic is", what, text);

@@ -13,7 +13,7 @@ typedef struct writer {
     const weft_expression *expression;
     weft_dtype arithmetic;
     char *text;
-    size_t size, length; // length: of all that was wanted
+    size_t size, length; // length: of the full text
 } writer;
 
 static void put(writer *w, const char *text)
@@ -23,7 +23,7 @@ static void put(writer *w, const char *text)
             w->text[w->length] = *text;
 }
 
-// m 2^e with an odd m. What is odd is short, and exact in any base.
+// m 2^e with an odd m, which is short, and exact in any base.
 static void put_real(writer *w, double x)
 {
     char text[48];
@@ -102,7 +102,7 @@ static bool is_truth(const weft_node *node)
 
 static void put_node(writer *w, const weft_node *node);
 
-// A node as the kind that is wanted there.
+// A node, converted to the kind that its place requires.
 static void put_as(writer *w, const weft_node *node, bool as_truth)
 {
     const bool fits = is_truth(node) == as_truth;

@@ -208,10 +208,10 @@ static bool is_vector(const char *name, size_t length)
 
 bool weft_is_reserved(const char *name, size_t length)
 {
-    const bool is_kept =
+    const bool is_own =
         length > 1 && name[0] == '_' && (name[1] == '_' || (name[1] >= 'A' && name[1] <= 'Z'));
     const bool is_image = begins(name, length, "image") && ends(name, length, "_t");
-    return is_kept || is_image || is_vector(name, length) ||
+    return is_own || is_image || is_vector(name, length) ||
            is_among(reserved, COUNT_OF(reserved), name, length);
 }
 

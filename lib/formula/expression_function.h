@@ -8,7 +8,7 @@
 
 enum { WEFT_FUNCTION_ARGUMENTS = 4 };
 
-// Which arithmetic makes sense of it.
+// The arithmetic that a function requires.
 typedef enum weft_needs {
     WEFT_NEEDS_NOTHING = 0,
     WEFT_NEEDS_REALS,    // f32 or f64
@@ -29,14 +29,14 @@ typedef struct weft_constant {
     double value;
 } weft_constant;
 
-// NULL where there is none of that name, which need not end after its `length` characters.
+// NULL if there is none of that name, which need not end after its `length` characters.
 const weft_function *weft_function_find(const char *name, size_t length);
 const weft_constant *weft_constant_find(const char *name, size_t length);
 
-// The i-th, or NULL where there are not so many.
+// The i-th, or NULL past the last.
 const weft_function *weft_function_at(int i);
 
-// Whether OpenCL C uses the word, or keeps it for itself.
+// Whether OpenCL C uses or reserves the word.
 bool weft_is_reserved(const char *name, size_t length);
 
 #endif

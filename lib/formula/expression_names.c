@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which names inputs and values of an expression may have.
+// Checks the names of an expression's inputs and values.
 #include "formula/expression.h"
 
 #include <stdio.h>
@@ -30,13 +30,13 @@ static weft_status counts_check(const weft_names *names, const char *what)
     return WEFT_OK;
 }
 
-// Inputs and then values, in one row.
+// Inputs, then values.
 static const char *name_at(const weft_names *names, int i)
 {
     return i < names->n_inputs ? names->inputs[i] : names->values[i - names->n_inputs];
 }
 
-// A name as it can be shown, whatever it holds.
+// A printable form of a name.
 static void show(char shown[WEFT_EXPRESSION_NAME + 4], const char *name)
 {
     int n = 0;

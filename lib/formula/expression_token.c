@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Words and refusals of expressions. Independent of the locale: no isalpha(), and strtod() sees no
-// decimal point.
+// Tokens and refusals of expressions. Independent of the locale: no isalpha(), and no decimal point
+// in strtod()'s input.
 #include "formula/expression_token.h"
 
 #include <math.h>
@@ -13,9 +13,9 @@
 
 enum {
     SENTENCE = 480, // bytes
-    SHOWN = 72,     // characters of the text around what is refused
+    SHOWN = 72,     // characters of the text in a refusal
     SHOWN_NAME = 40,
-    MOST_EXPONENT = 100000, // beyond every number, though thousands of digits come before
+    MOST_EXPONENT = 100000, // beyond every number, even after thousands of digits
 };
 
 static bool is_digit(char c)
@@ -38,8 +38,8 @@ static char printable(char c)
     return (char)(is_blank(c) ? ' ' : c > ' ' && c <= '~' ? c : '?');
 }
 
-// The text from `first` on, as one line, with dots for what is left out.
-static void show_k_block(const weft_scan *scan, int first, char line[SHOWN + 8])
+// The text from `first` on, as one line, with dots for omitted parts.
+static void show_excerpt(const weft_scan *scan, int first, char line[SHOWN + 8])
 {
     const int last = first + SHOWN < scan->length ? first + SHOWN : scan->length;
     int n = first > 0 ? sprintf(line, "...") : 0;
@@ -57,12 +57,12 @@ weft_status weft_scan_refuse(const weft_scan *scan, int at, const char *format, 
     va_end(arguments);
 
     const int first = scan->length > SHOWN && at > SHOWN / 2 ? at - SHOWN / 2 : 0;
-    show_k_block(scan, first, line);
+    show_excerpt(scan, first, line);
     return fail(WEFT_BAD_ARGUMENT, "%s: column %d: %s\n    %s\n    %*s^", scan->what, at + 1,
                 sentence, line, at - first + (first > 0 ? 3 : 0), "");
 }
 
-// The byte at `at` and those behind it; 0 beyond the end.
+// The byte at `at` and those after it; 0 past the end.
 static char peek(const weft_scan *scan, int at)
 {
     if (at >= scan->length)
@@ -95,7 +95,7 @@ typedef struct literal {
     int n_whole, n_part, exponent;
 } literal;
 
-// How far a word that began like a number goes on.
+// Length of a word that begins like a number.
 static int word_length(const weft_scan *scan, int at)
 {
     int n = 0;
@@ -141,7 +141,7 @@ static weft_status parts_of(weft_scan *scan, literal *l)
         l->n_part = digits_from(scan, ++scan->at, l->is_hex);
     scan->at += l->n_part;
     if (l->n_whole + l->n_part == 0)
-        return refuse_literal(scan, l->begin, "0x wants digits behind it");
+        return refuse_literal(scan, l->begin, "0x requires digits behind it");
     l->has_exponent = is_either(peek(scan, scan->at), l->is_hex ? 'p' : 'e');
     if (l->has_exponent) {
         scan->at++;
@@ -174,7 +174,7 @@ static void skip_suffix(weft_scan *scan, bool is_real)
         take_letter(scan, 'u');
 }
 
-// Digits without their point and an exponent that makes up for it are the same number.
+// The digits without their point, with the exponent corrected, are the same number.
 static void real_of(weft_token *token, const char *text, const literal *l)
 {
     char buffer[WEFT_EXPRESSION_LENGTH + 32];
@@ -191,7 +191,7 @@ static unsigned digit_of(char c)
     return is_digit(c) ? (unsigned)(c - '0') : (unsigned)((c | 0x20) - 'a') + 10;
 }
 
-// False where it is beyond 64 bits.
+// False if it is beyond 64 bits.
 static bool integer_of(weft_token *token, const char *text, const literal *l)
 {
     const unsigned base = l->is_hex ? 16 : 10;
@@ -232,9 +232,9 @@ static const char COMMENT[] = "begins a comment; an expression has none";
 static const char STATEMENT[] = "belongs to statements; an expression has none";
 static const char INDEX[] = "is an index; an input's name is its element";
 static const char TEXT[] = "is of texts; an expression has numbers alone";
-static const char MEMBER[] = "asks for a member; an expression has numbers alone";
+static const char MEMBER[] = "selects a member; an expression has numbers alone";
 
-// Longer ones first. Without a reason it is taken.
+// Longer ones first. Those without a reason are accepted.
 static const struct {
     const char *text, *reason;
 } signs[] = {

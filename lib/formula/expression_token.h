@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The words of an expression, one after the other, and how one of them is refused.
+// The tokens of an expression, one after the other, and refusals of them.
 #ifndef WEFT_LIB_EXPRESSION_TOKEN_H
 #define WEFT_LIB_EXPRESSION_TOKEN_H
 
@@ -24,7 +24,7 @@ typedef enum weft_token_kind {
 typedef struct weft_token {
     weft_token_kind kind;
     int at, length;   // in the text
-    uint64_t integer; // what a literal says
+    uint64_t integer; // value of a literal
     double real;      // rounded to each once
     float single;
 } weft_token;
@@ -33,21 +33,21 @@ typedef struct weft_scan {
     const char *what; // begins each refusal
     const char *text;
     int length;
-    int at;           // where the next token is looked for
-    weft_token token; // the one at hand
+    int at;           // position after the current token
+    weft_token token; // the current one
 } weft_scan;
 
-// Begins at the first token. Refuses a NULL and what is too long.
+// Begins at the first token. Refuses NULL and too long a text.
 weft_status weft_scan_begin(weft_scan *scan, const char *text, const char *what);
 
-// Goes on to the next token. After the last it stays at the end.
+// Advances to the next token. After the last it stays at the end.
 weft_status weft_scan_next(weft_scan *scan);
 
-// Whether the token at hand is this sign.
+// Whether the current token is this sign.
 bool weft_scan_is(const weft_scan *scan, const char *sign);
 
-// WEFT_BAD_ARGUMENT with a sentence about what begins at `at`, and the text with a caret there. Of
-// `scan`, what, text and length count.
+// WEFT_BAD_ARGUMENT with a sentence about the token at `at`, and the text with a caret there. Uses
+// what, text and length of `scan`.
 weft_status weft_scan_refuse(const weft_scan *scan, int at, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

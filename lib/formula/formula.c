@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An expression's code as a define, and what a compiler says of it.
+// An expression's code as a define, and a compiler's error about it.
 #include "formula/formula.h"
 
 #include <stdio.h>
@@ -31,7 +31,7 @@ weft_status weft_formula_define(weft_defines *defines, int i, const weft_express
     return WEFT_OK;
 }
 
-// The first call whose function stands in single quotes in the sentence: a node, or -1.
+// The first call whose function the sentence has in single quotes: a node, or -1.
 static int named_in(const char *sentence, const weft_expression *expression)
 {
     for (int i = 0; i < expression->n_nodes; i++) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels whose groups are a row of items: how many, how long, and onto the queue.
+// Kernels whose groups are a row of items: number and length of groups, enqueueing.
 #include "op/items.h"
 
 #include <inttypes.h>
@@ -8,9 +8,9 @@
 #include "base/clamp.h"
 
 enum {
-    SPREAD_ITEMS = 128,     // of a group where lanes are items
-    VECTORIZED_LEAST = 256, // turns that pay for a group of one item
-    MOST_TURNS = 1 << 14,
+    SPREAD_ITEMS = 128,     // of a group if lanes are items
+    VECTORIZED_LEAST = 256, // iterations that pay for a group of one item
+    MOST_ITERATIONS = 1 << 14,
     TASKS = 4, // groups for each that can be resident
 };
 
@@ -36,7 +36,7 @@ int64_t weft_items_run(const weft_limits *limits, int items, int64_t n)
 {
     const int64_t wanted = (int64_t)limits->max_blocks * TASKS;
     const int64_t run = ceil_div(ceil_div(n, items), wanted);
-    return max_i64(min_i64(run, MOST_TURNS), limits->vector_width > 1 ? VECTORIZED_LEAST : 1);
+    return max_i64(min_i64(run, MOST_ITERATIONS), limits->vector_width > 1 ? VECTORIZED_LEAST : 1);
 }
 
 int64_t weft_items_groups(int items, int64_t run, int64_t n)

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels whose groups are a row of items, for what is not a matrix of anything: entries, rows,
-// counters.
+// Kernels whose groups are a row of items, for one-dimensional data: entries, rows, counters.
 #ifndef WEFT_LIB_ITEMS_H
 #define WEFT_LIB_ITEMS_H
 
@@ -10,17 +9,17 @@
 // two.
 int weft_items_for(const weft_limits *limits);
 
-// Of a field that somebody filled in: WEFT_BAD_ARGUMENT says why it will not do.
+// Checks a field that a caller filled in: WEFT_BAD_ARGUMENT says what is wrong.
 weft_status weft_items_check(int items, const char *field, const weft_limits *limits,
                              const char *op);
 
-// Turns of each item where groups of `items` go through n adjacent things, `items` at a time.
+// Iterations of each item if groups of `items` process n adjacent elements, `items` at a time.
 int64_t weft_items_run(const weft_limits *limits, int items, int64_t n);
 
-// Groups of that many turns.
+// Groups with that many iterations.
 int64_t weft_items_groups(int items, int64_t run, int64_t n);
 
-// groups[0] x groups[1] x groups[2] of them; 0 counts as 1 from the second on.
+// groups[0] x groups[1] x groups[2] groups; 0 counts as 1 from the second on.
 weft_status weft_items_enqueue(weft_launch *launch, weft_kernel *kernel, size_t n_arguments,
                                const weft_argument *arguments, int items, const int64_t groups[3]);
 
@@ -29,8 +28,7 @@ weft_status weft_items_enqueue(weft_launch *launch, weft_kernel *kernel, size_t 
     weft_items_enqueue(launch, kernel, sizeof(arguments) / sizeof((arguments)[0]), arguments,      \
                        items, (const int64_t[3]){__VA_ARGS__})
 
-// What kernels call whole numbers of that type, and elements of that many bytes that are only
-// moved.
+// The OpenCL C names of an integer type, and of elements of that size that are only moved.
 const char *weft_word(weft_dtype dtype);
 const char *weft_moved_word(weft_dtype dtype);
 

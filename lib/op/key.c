@@ -28,7 +28,7 @@ void weft_key_add_text(weft_key *key, const char *text)
         weft_key_add(key, text, (size_t)length);
 }
 
-// Elements of no size are refused, and no plan is asked about them.
+// Elements of no size are refused before planning.
 static bool has_size(weft_dtype dtype, weft_dtype usual)
 {
     return weft_dtype_size(weft_dtype_or(dtype, usual)) > 0;
@@ -36,7 +36,7 @@ static bool has_size(weft_dtype dtype, weft_dtype usual)
 
 void weft_key_add_tensor(weft_key *key, const weft_tensor *tensor)
 {
-    // What is no tensor will be refused.
+    // An invalid tensor will be refused.
     key->is_full = key->is_full || tensor->ndim < 0 || tensor->ndim > WEFT_MAX_NDIM ||
                    !has_size(tensor->dtype, WEFT_F32);
     if (key->is_full)

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a plan depends on, as bytes: calls with equal keys have equal plans.
+// The inputs of a plan as bytes: calls with equal keys have equal plans.
 #ifndef WEFT_LIB_KEY_H
 #define WEFT_LIB_KEY_H
 
 #include <weft/dcsr.h>
 #include <weft/tensor.h>
 
-// What has no room is not remembered.
+// A call whose key does not fit is not remembered.
 typedef struct weft_key {
     size_t n;
     bool is_full;
-    weft_status failed; // of a question to OpenCL; such a key is full
+    weft_status failed; // of an OpenCL query; such a key is full
     unsigned char bytes[4096];
 } weft_key;
 
@@ -23,7 +23,7 @@ void weft_key_add_text(weft_key *key, const char *text);
 // Shape, strides, offset and data type; not the buffer.
 void weft_key_add_tensor(weft_key *key, const weft_tensor *tensor);
 
-// Sizes, data types and where the arrays begin.
+// Sizes, data types and starts of the arrays.
 void weft_key_add_csr(weft_key *key, const weft_csr *csr);
 void weft_key_add_dcsr(weft_key *key, const weft_dcsr *dcsr);
 

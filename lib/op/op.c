@@ -12,7 +12,7 @@
 #include "runtime/memo.h"
 #include "runtime/scratch.h"
 
-// Of any operation: its struct, whose beginning the driver knows.
+// The state of any operation, which begins with the driver's part.
 typedef union any_state {
     weft_state head;
     max_align_t aligned;
@@ -42,7 +42,7 @@ static weft_status numbers_check(const void *state, const weft_call *call)
     return call->op->numbers_check ? call->op->numbers_check(state, call) : WEFT_OK;
 }
 
-// All that is asked of a new call but its buffers; fills in the state as far as that goes.
+// All checks of a new call except buffers; fills in the state up to the plan.
 static weft_status check(void *state, const weft_call *call)
 {
     memset(state, 0, call->op->state_bytes);
@@ -57,7 +57,7 @@ weft_status weft_op_prepare(void *state, const weft_call *call)
     return ((weft_state *)state)->is_empty ? WEFT_OK : plan_and_build(state, call);
 }
 
-// ---- what the context remembers
+// ---- states that the context remembers
 
 static void key_of(weft_key *key, const weft_call *call)
 {
@@ -78,14 +78,14 @@ static weft_status check_buffers(const weft_call *call, const any_state *state)
     return state->head.is_empty ? WEFT_OK : weft_operands_check_apart(call, &state->head);
 }
 
-// What is known of a call, and by which key.
+// The state of a call, and its key.
 typedef struct finding {
     bool is_planned;
     any_state state;
     weft_key key;
 } finding;
 
-// All but the plan of a call that is new.
+// Everything but the plan, if the call is new.
 static weft_status look_up(finding *f, const weft_call *call)
 {
     const size_t bytes = call->op->state_bytes;
@@ -118,7 +118,7 @@ static weft_status finish(finding *f, const weft_call *call)
 
 // ---- calls
 
-// What comes before the kernels: a look at what matrices hold, the plan, and scratch memory.
+// The steps before the kernels: contents of matrices, plan, scratch memory.
 static weft_status begin(weft_launch *launch, finding *f, const weft_call *call, cl_mem *scratch)
 {
     if (call->ctx->check_matrices)

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every operation does in the same way: a call is checked, planned, built and enqueued here.
+// The driver of all operations: a call is checked, planned, built and enqueued here.
 //
-// An operation is a table, weft_op. A public function fills in a weft_call, which names the table,
-// the operands and what else the caller said, and hands it to one of three:
+// An operation is a table, weft_op. A public function fills in a weft_call, which has the table,
+// the operands and the caller's other arguments, and passes it to one of three:
 //
 //     weft_op_run         enqueues it
-//     weft_op_workspace   says how much scratch memory it wants
-//     weft_op_describe    says what it would do
+//     weft_op_workspace   returns the scratch memory that it needs
+//     weft_op_describe    describes its plan
 //
-// A public function first reads its params, and what these hold by themselves. Then the three check
-// in this order, so that a message names what the caller got wrong first: the context;
-// operands that are NULL; the form of each; what the operation asks of data types, shapes and
-// numbers; the buffers; that nothing that is written shares a byte with anything else; and of a
-// call that runs, in a context that checks matrices, what is in them. Then the operation is planned
-// and built, and planned again where a kernel takes fewer items than the device promised.
+// A public function first reads and checks its params. Then the three check in this order, so that
+// a message names the first mistake: the context; operands that are NULL; the form of each; data
+// types, shapes and numbers, by the operation; the buffers; that no output shares a byte with
+// another operand; and for a call that runs, in a context that checks matrices, their contents.
+// Then the operation is planned and built, and planned again if a kernel takes fewer items than the
+// device promised.
 //
-// What comes of all that is the call's state: plain bytes, a struct of the operation's which begins
-// with a weft_state, and points at nothing but what lives as long as the context. The context keeps
-// it. A later call with the same shapes, strides, types and numbers finds it by one look-up, and
-// has only its buffers checked: no plan, no text, no allocation.
+// The result is the call's state: plain bytes, a struct of the operation which begins with a
+// weft_state, and points only at objects that live as long as the context. The context stores it. A
+// later call with the same shapes, strides, types and numbers finds it by one look-up, and only its
+// buffers are checked: no plan, no text, no allocation.
 #ifndef WEFT_LIB_OP_H
 #define WEFT_LIB_OP_H
 
@@ -28,8 +28,8 @@ weft_status weft_op_run(const weft_call *call, cl_command_queue queue);
 weft_status weft_op_workspace(const weft_call *call, size_t *bytes);
 int weft_op_describe(const weft_call *call, char *text, size_t size);
 
-// The steps alone, for an operation that is made of others: everything up to the kernels, the
-// operands' buffers not looked at; and the kernels, behind what the launch has enqueued.
+// For an operation that is made of others: everything up to the kernels, without checks of the
+// operands' buffers.
 weft_status weft_op_prepare(void *state, const weft_call *call);
 
 #endif

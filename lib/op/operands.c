@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operands checked by their operation's table. Names are put together where something is wrong:
-// most calls are right.
+// Operands checked by their operation's table. Names are composed only after a failure.
 #include "op/operands.h"
 
 #include <stdio.h>
@@ -13,7 +12,7 @@ static int count_of(const weft_call *call)
     return call->n_operands > 0 ? call->n_operands : call->op->n_operands;
 }
 
-// There may be more than the table has: like the first of it, or like the last.
+// Operands beyond the table's are like its first one or its last.
 static const weft_operand_rule *rule_of(const weft_call *call, int i)
 {
     const int last = call->op->n_operands - 1;
@@ -49,7 +48,7 @@ static weft_access access_of(const weft_call *call, int i)
     return access;
 }
 
-// In memory i8 is like u8 and i16 like f16, which every check knows.
+// In memory i8 is like u8 and i16 like f16, which every check supports.
 static weft_tensor tensor_of(const weft_call *call, int i)
 {
     weft_tensor view = *weft_call_tensor(call, i);
@@ -60,7 +59,7 @@ static weft_tensor tensor_of(const weft_call *call, int i)
     return view;
 }
 
-// Where only offsets are written, nobody knows yet how many entries there will be.
+// If only offsets are written, the number of entries is not known yet.
 static int64_t entries_of(const weft_call *call, int i)
 {
     return access_of(call, i) == WEFT_WRITES_OFFSETS ? 0 : weft_call_csr(call, i)->nnz;
@@ -68,14 +67,14 @@ static int64_t entries_of(const weft_call *call, int i)
 
 static weft_csr csr_of(const weft_call *call, int i)
 {
-    weft_csr csr = weft_csr_settled(call->operands[i]);
+    weft_csr csr = weft_csr_with_defaults(call->operands[i]);
     csr.nnz = entries_of(call, i);
     return csr;
 }
 
 // ---- arrays of operands
 
-// A tensor has values alone, rows are offsets.
+// A tensor has only values, rows are offsets.
 typedef enum part { OFFSETS, INDICES, VALUES, PARTS } part;
 
 static unsigned reads(part p)
@@ -88,7 +87,7 @@ static unsigned writes(part p)
     return (unsigned)WEFT_WRITES_OFFSETS << p;
 }
 
-// Where there are no entries a CSR has offsets alone.
+// Without entries a CSR has only offsets.
 static bool has(const weft_call *call, int i, part p, unsigned access)
 {
     if (!call->operands[i] || !(access_of(call, i) & access))
@@ -106,7 +105,7 @@ static bool is_touched(const weft_call *call, int i, part p)
     return has(call, i, p, reads(p) | writes(p));
 }
 
-// "A", or "A's offsets" where A is made of arrays.
+// "A", or "A's offsets" if A consists of arrays.
 static const char *part_name(char text[WEFT_OPERAND_TEXT], const weft_call *call, int i, part p)
 {
     static const char *const names[] = {"offsets", "indices", "values"};
@@ -137,7 +136,7 @@ static array array_of(const weft_call *call, int i, part p)
                           : (array){csr.values, csr.values_start, csr.nnz, csr.dtype};
 }
 
-// Of an array in bytes, since tensors have no i16.
+// An array as bytes, since tensors have no i16.
 static weft_tensor part_view(const weft_call *call, int i, part p)
 {
     if (rule_of(call, i)->kind == WEFT_OPERAND_TENSOR)
@@ -186,7 +185,7 @@ weft_status weft_operands_check_forms(const weft_call *call)
 
 // ---- buffers
 
-// What is read of it.
+// Checks the arrays that are read.
 static weft_status csr_read_check(const weft_call *call, const weft_state *state, int i,
                                   const char *what)
 {
@@ -200,7 +199,7 @@ static weft_status csr_read_check(const weft_call *call, const weft_state *state
                                          : WEFT_OK;
 }
 
-// Offsets of a CSR are lengths first: kernels read them too.
+// Offsets of a CSR are lengths first: kernels also read them.
 static weft_status written_check(const weft_call *call, int i, part p, const char *name)
 {
     char text[WEFT_OPERAND_TEXT], what[WEFT_OPERAND_TEXT] = "";
@@ -239,7 +238,7 @@ static weft_status buffers_check(const weft_call *call, const weft_state *state,
                                        : weft_tensor_check(call->ctx, &view, what);
 }
 
-// Asked once more, by name, where something is wrong.
+// Checked once more with names after a failure.
 weft_status weft_operands_check_buffers(const weft_call *call, const weft_state *state)
 {
     char text[WEFT_OPERAND_TEXT], what[WEFT_OPERAND_TEXT];
@@ -256,9 +255,9 @@ weft_status weft_operands_check_buffers(const weft_call *call, const weft_state 
     return WEFT_OK;
 }
 
-// ---- what is written
+// ---- overlap of outputs
 
-// What is held against what, with names where they are told.
+// An output and the operand that it is checked against, with names for a message.
 typedef struct {
     const weft_call *call;
     const weft_state *state;
@@ -275,7 +274,7 @@ static weft_status apart_from_tensor(const pair *p, int i)
                      : weft_tensor_overlap_check(p->output, p->output_name, &view, p->name, op);
 }
 
-// What is written may be the values of a batch, or of the one matrix there is.
+// The output may be the values of a batch, or of the only matrix.
 static weft_status apart_from_values(const pair *p, int i)
 {
     const weft_csr csr = csr_of(p->call, i);
@@ -302,7 +301,7 @@ static weft_status apart_from(const pair *p, int i, part q)
                               weft_call_name(p->call));
 }
 
-// Asked once more, by names, where they overlap.
+// Checked once more with names if they overlap.
 static weft_status pair_check(pair *p, int output, part of_output, int i, part q)
 {
     char text[2][WEFT_OPERAND_TEXT];
@@ -316,7 +315,7 @@ static weft_status pair_check(pair *p, int output, part of_output, int i, part q
     return named == WEFT_OK ? first : named;
 }
 
-// Of two outputs the later one is held against the earlier one.
+// Of two outputs the later one is checked against the earlier one.
 static weft_status output_apart(const weft_call *call, const weft_state *state, int output, part p)
 {
     const weft_tensor view = part_view(call, output, p);
@@ -372,7 +371,7 @@ weft_status weft_operands_check_content(const weft_launch *launch, const weft_ca
     return WEFT_OK;
 }
 
-// ---- what plans depend on
+// ---- keys
 
 // The first tensor in the same buffer, which may be itself.
 static int first_sharing(const weft_call *call, int i)
@@ -393,7 +392,7 @@ static void note_failure(weft_key *key, weft_status status)
     key->is_full = true;
 }
 
-// Of arrays that kernels touch: others may be anything. What has no sound buffer will be refused.
+// Of arrays that kernels access: others may be anything. Invalid buffers will be refused.
 static void add_shift(weft_key *key, const weft_call *call, int i)
 {
     int64_t shifts[2] = {0, 0};

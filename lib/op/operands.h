@@ -5,24 +5,23 @@
 
 #include "op/call.h"
 
-// None is NULL that may not be, and each has a sound form. No buffer is looked at.
+// Checks that required operands are not NULL, and the form of each; no buffers.
 weft_status weft_operands_check_forms(const weft_call *call);
 
-// Buffers, of operands with sound forms: of the context, large enough, and ones that kernels may
-// use like that.
+// Checks buffers, of operands with valid forms: context, size, and access by kernels.
 weft_status weft_operands_check_buffers(const weft_call *call, const weft_state *state);
 
-// What is written shares no byte with another operand, but where the table lets it be that.
+// Checks that outputs share no byte with another operand, unless the table allows it.
 weft_status weft_operands_check_apart(const weft_call *call, const weft_state *state);
 
-// The caller's workspace: large enough, writable, and apart from all operands.
+// Checks the caller's workspace: size, access, and overlap with operands.
 weft_status weft_operands_check_workspace(const weft_call *call, const weft_state *state);
 
-// What is in the arrays of matrices, where the context was told to look.
+// Checks the contents of matrices.
 weft_status weft_operands_check_content(const weft_launch *launch, const weft_call *call);
 
-// What plans depend on: all but the buffers. Of these it counts which tensors share one and, where
-// the operation sees it, how memory of the host is aligned.
+// Adds the operands to a key, without the buffers; but which tensors share one, and for operations
+// with sees_alignment the alignment of host memory.
 void weft_operands_key(weft_key *key, const weft_call *call);
 
 #endif

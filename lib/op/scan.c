@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Running sums: defines, arguments, enqueue.
+// Prefix sums: defines, arguments, enqueueing.
 #include "op/scan.h"
 
 #include "base/dtype.h"
@@ -63,7 +63,7 @@ size_t weft_scan_scratch_bytes(const weft_scan *scan)
 weft_status weft_scan_offsets(weft_launch *launch, const weft_scan *scan, weft_numbers offsets,
                               cl_mem scratch)
 {
-    // Where one group does it all some buffer must stand in.
+    // With one group some other buffer must be passed.
     const weft_numbers sums = {scan->n_groups > 1 ? scratch : offsets.buffer, 0};
     return weft_scan_enqueue(launch, scan, offsets, offsets, true, sums);
 }

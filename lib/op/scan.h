@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Running sums of whole numbers on the device: out[i] = in[0] + ... + in[i - 1]. A step of
-// operations that learn there where things go.
+// Prefix sums of integers on the device: out[i] = in[0] + ... + in[i - 1]. A step of operations
+// that compute positions there.
 #ifndef WEFT_LIB_SCAN_H
 #define WEFT_LIB_SCAN_H
 
@@ -10,23 +10,23 @@
 
 enum { WEFT_SCAN_RUN = 8 }; // adjacent numbers that an item takes at a time
 
-// How n numbers are gone through.
+// How n numbers are divided into groups.
 typedef struct weft_scan {
     weft_dtype dtype; // of the numbers and their sums: i32 or i64
     int64_t n;
     int items;    // of a group: a power of two
     int64_t span; // numbers of a group
     int64_t n_groups;
-    weft_kernel *sums, *apply; // sums is NULL where one group does it all
+    weft_kernel *sums, *apply; // sums is NULL if there is one group
 } weft_scan;
 
 // A pure function; weft_scan_kernels() fills in the kernels. n from 0.
 weft_scan weft_scan_for(const weft_limits *limits, int items, weft_dtype dtype, int64_t n);
 
-// Compiles; *most falls to the items that a group of the kernels may have.
+// Compiles; lowers *most to the items that a group of the kernels may have.
 weft_status weft_scan_kernels(weft_scan *scan, weft_context *ctx, size_t *most);
 
-// Of an array of such numbers: where it begins.
+// An array of such numbers.
 typedef struct weft_numbers {
     cl_mem buffer;
     int64_t start;
@@ -37,18 +37,18 @@ weft_status weft_numbers_read(int64_t *out, cl_command_queue queue, weft_numbers
                               weft_dtype dtype, cl_event after, const char *what);
 
 // `sums` has room for n_groups numbers. out may be in; with has_total out has n + 1 elements, and
-// the last is the sum of all. Nothing to do for n = 0, but that sum.
+// the last is the sum of all. For n = 0 only that sum is written.
 weft_status weft_scan_enqueue(weft_launch *launch, const weft_scan *scan, weft_numbers in,
                               weft_numbers out, bool has_total, weft_numbers sums);
 
-// Lengths of rows to offsets, in place, with the end of the last one; and the scratch memory that
-// it wants, which may be none.
+// Converts lengths of rows to offsets, in place, with the end of the last one; and the scratch
+// memory that it needs, which may be 0.
 size_t weft_scan_scratch_bytes(const weft_scan *scan);
 weft_status weft_scan_offsets(weft_launch *launch, const weft_scan *scan, weft_numbers offsets,
                               cl_mem scratch);
 
-// How many entries such offsets say that there are, once `done` completes; blocks. `done` is then
-// the caller's, or, where *event is not wanted or after a failure, released.
+// Reads the number of entries from such offsets, once `done` completes; blocks. `done` is then the
+// caller's, or released after a failure and if `event` is NULL.
 weft_status weft_scan_total(int64_t *nnz, cl_command_queue queue, const weft_csr *csr,
                             cl_event done, cl_event *event, const char *what);
 

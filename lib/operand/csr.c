@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A CSR on the device: its three buffers made, released, and read back to be checked, as a DCSR's
-// are.
+// A CSR on the device: its three buffers are made, released, and read back for checks; a DCSR is
+// read back for checks.
 #include <weft/dcsr.h>
 
 #include <inttypes.h>
@@ -16,7 +16,7 @@
 #include "runtime/context.h"
 #include "runtime/launch.h"
 
-// A launch that never launches anything, for what copies between host and device.
+// A launch without kernels, for copies between host and device.
 static weft_status copy_begin(weft_launch *launch, weft_context *ctx, cl_command_queue queue,
                               const char *what, cl_uint n_wait, const cl_event *wait)
 {
@@ -96,7 +96,7 @@ typedef struct buffer_window {
     void *memory;
 } buffer_window;
 
-// What a window over n integers occupies.
+// Bytes of a window over n integers.
 static size_t window_bytes(int64_t n, weft_dtype dtype)
 {
     const int64_t size = (int64_t)weft_dtype_size(weft_dtype_or(dtype, WEFT_I32));
@@ -199,7 +199,7 @@ weft_status weft_dcsr_check(weft_context *ctx, cl_command_queue queue, const wef
     return stored_rows_check(&launch, dcsr, "dcsr_check");
 }
 
-// ---- before an operation, where the context was told to
+// ---- before an operation, if the context has check_matrices
 
 static weft_status operand_check(const weft_launch *launch, const weft_csr *csr, csr_parts parts,
                                  const char *name)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stands in the arrays of matrices, checked before an operation takes it for granted, where
-// its context was told to check_matrices; else nothing is read.
+// Checks of the contents of a matrix's arrays, before an operation relies on them, if its context
+// has check_matrices; else nothing is read.
 #ifndef WEFT_LIB_CSR_CONTENT_H
 #define WEFT_LIB_CSR_CONTENT_H
 
@@ -13,11 +13,11 @@
 weft_status weft_csr_content_check(const weft_launch *launch, const weft_csr *csr,
                                    const char *name);
 
-// Offsets alone, where the operation writes the indices.
+// Only offsets, for operations that write the indices.
 weft_status weft_offsets_content_check(const weft_launch *launch, const weft_csr *csr,
                                        const char *name);
 
-// The numbers of the rows alone, where weft_csr_content_check() has seen the stored rows.
+// Only row numbers, after weft_csr_content_check() of the stored rows.
 weft_status weft_rows_content_check(const weft_launch *launch, const weft_dcsr *dcsr,
                                     const char *name);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A CSR from coordinates: a counting sort by rows, a sort within each row that needs it, and sums
-// where several coordinates share a place.
+// A CSR from coordinates: a counting sort by rows, a sort within each unsorted row, and sums of
+// entries with equal coordinates.
 #include "operand/csr_host.h"
 
 #include <inttypes.h>
@@ -39,7 +39,7 @@ static weft_status coordinates_check(const coordinates *c)
     return WEFT_OK;
 }
 
-// A counting sort. Filling rows from their ends keeps the order given within each.
+// A counting sort. Filling rows from their ends preserves the given order within each.
 static void place_by_row(coordinates *c)
 {
     for (int64_t e = 0; e < c->n_entries; e++)
@@ -76,7 +76,7 @@ static void sort_within_rows(coordinates *c)
     }
 }
 
-// The end of the run of entries in `row` that share their place in the matrix with entry i.
+// The end of the run of entries in `row` that have the column of entry i.
 static int64_t run_end(const coordinates *c, int64_t row, int64_t i)
 {
     const int64_t column = c->order[i].column;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the conversions to a CSR on the host share.
+// Steps that conversions to a CSR on the host share.
 #ifndef WEFT_LIB_CSR_HOST_H
 #define WEFT_LIB_CSR_HOST_H
 
@@ -13,7 +13,7 @@ weft_status weft_array_create(void **out, uint64_t n, size_t size, const char *w
 weft_status weft_csr_host_choose(weft_csr_host *out, int64_t n_rows, int64_t n_cols,
                                  const weft_csr_params *params, const char *what);
 
-// Zeroed arrays for that many entries. What a failure leaves, weft_csr_host_destroy() frees.
+// Zeroed arrays for that many entries. After a failure weft_csr_host_destroy() frees `out`.
 weft_status weft_csr_host_allocate(weft_csr_host *out, int64_t nnz, const char *what);
 
 #endif

@@ -12,9 +12,9 @@
 
 typedef struct sweep {
     const weft_csr *form;
-    weft_window *offsets, *indices; // indices NULL: not looked at
+    weft_window *offsets, *indices; // indices NULL: not checked
     bool sorted, unique;
-    int64_t *seen; // of each column, 1 + the last entry that had it; NULL where sorting will do
+    int64_t *seen; // of each column, 1 + the last entry with it; NULL: not needed
     const char *what;
 } sweep;
 

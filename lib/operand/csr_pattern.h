@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pattern of a CSR that nobody vouches for, checked in one sweep, wherever its arrays are.
+// Checks the pattern of a CSR of unknown origin in one sweep, on the host or on a device.
 #ifndef WEFT_LIB_CSR_PATTERN_H
 #define WEFT_LIB_CSR_PATTERN_H
 
@@ -12,12 +12,12 @@ struct weft_window {
     const void *data;
     int64_t first, last;
     weft_dtype dtype;
-    weft_status (*move)(weft_window *window, int64_t i); // so that it shows element i
+    weft_status (*move)(weft_window *window, int64_t i); // so that it includes element i
 };
 
 // Sizes and data types are taken from `form`, which has passed weft_csr_form_check(). `demand` is
-// of weft_csr_demand. An index is read only after its row's offsets have been found sound;
-// none where `indices` is NULL.
+// of weft_csr_demand. An index is read only after its row's offsets have passed; none if `indices`
+// is NULL.
 weft_status weft_csr_pattern_check(const weft_csr *form, weft_window *offsets, weft_window *indices,
                                    int demand, const char *what);
 
@@ -27,7 +27,7 @@ weft_status weft_stored_rows_check(const weft_dcsr *form, weft_window *rows, con
 // A weft_csr of the same sizes and data types, defaults filled in, with no buffers.
 weft_csr weft_csr_form(const weft_csr_host *host);
 
-// Sizes and data types that agree, and no array missing that has elements.
+// Sizes and data types agree, and no array that has elements is NULL.
 weft_status weft_csr_host_form_check(const weft_csr_host *host, const char *what);
 
 #endif

@@ -34,13 +34,13 @@ static weft_status shares_check(double *sum, const double *shares, int n_parts, 
     return WEFT_OK;
 }
 
-// Entries and rows before this one: what the rows up to here cost.
+// Entries and rows before this one: the cost of the rows up to here.
 static double cost_before(const weft_csr *form, const void *offsets, int64_t row)
 {
     return (double)integer_at(offsets, form->offset_dtype, row) + (double)row;
 }
 
-// The row before which the costs come nearest to `cost`.
+// The row whose cost_before() is nearest to `cost`.
 static int64_t row_near(const weft_csr *form, const void *offsets, double cost)
 {
     int64_t low = 0, high = form->n_rows;

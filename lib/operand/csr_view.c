@@ -155,7 +155,7 @@ weft_status weft_csr_values_check(const weft_context *ctx, const weft_tensor *va
     return weft_same_dtype_check(values->dtype, name, csr->dtype, csr_name, op);
 }
 
-weft_csr weft_csr_settled(const weft_csr *csr)
+weft_csr weft_csr_with_defaults(const weft_csr *csr)
 {
     weft_csr own = *csr;
     own.offset_dtype = weft_dtype_or(csr->offset_dtype, WEFT_I32);

@@ -5,7 +5,7 @@
 #include "base/arithmetic.h"
 #include "operand/view.h"
 
-// What a view has along the dimensions of the first one, from the last on.
+// The stride of a view along a dimension of the first view, counted from the last.
 static int64_t stride_of(const weft_tensor *view, int from_last)
 {
     const int d = view->ndim - 1 - from_last;
@@ -26,8 +26,8 @@ static void add_loops(weft_nest *nest, const weft_tensor *const *views)
     }
 }
 
-// The first operand counts upwards.
-static void turn_around(weft_nest *nest, int d)
+// Reverses a loop, so that the first operand counts upwards.
+static void reverse_loop(weft_nest *nest, int d)
 {
     for (int i = 0; i < nest->n_operands; i++) {
         nest->start[i] += (nest->extent[d] - 1) * nest->stride[i][d];
@@ -102,7 +102,7 @@ weft_nest weft_nest_of(int n_views, const weft_tensor *const *views)
     add_loops(&nest, views);
     for (int d = 0; d < nest.n_loops; d++)
         if (nest.stride[0][d] < 0)
-            turn_around(&nest, d);
+            reverse_loop(&nest, d);
     sort_loops(&nest);
     merge_loops(&nest);
     fill_up(&nest);

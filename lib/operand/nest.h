@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The axes of several views as a nest of loops over all their elements: sorted as the first one has
-// them in memory, and merged wherever they follow each other in all.
+// The axes of several views as a nest of loops over all their elements: sorted by the first
+// one's strides, and merged where they are adjacent in all.
 #ifndef WEFT_LIB_NEST_H
 #define WEFT_LIB_NEST_H
 
@@ -8,18 +8,18 @@
 
 enum { WEFT_NEST_OPERANDS = 12 };
 
-// An element of operand i stands at start[i] plus index times stride[i][d] along each loop d, the
+// An element of operand i is at start[i] plus index times stride[i][d] along each loop d, the
 // fastest first.
 typedef struct weft_nest {
-    int n_loops; // 2 and more: extents of 1 make up for what is missing
+    int n_loops; // at least 2, with extents of 1 if necessary
     int64_t extent[WEFT_MAX_NDIM];
     int n_operands;
     int64_t start[WEFT_NEST_OPERANDS];
     int64_t stride[WEFT_NEST_OPERANDS][WEFT_MAX_NDIM];
 } weft_nest;
 
-// `views` have the first one's shape, no extent of it 0, once their missing leading dimensions and
-// extents of 1 are taken for strides of 0. The first one's strides make its elements distinct.
+// `views` have the first one's shape, without an extent of 0; missing leading dimensions and
+// extents of 1 count as strides of 0. The first one's strides make its elements distinct.
 weft_nest weft_nest_of(int n_views, const weft_tensor *const *views);
 
 // Makes loop d, from 1 on, the second one.

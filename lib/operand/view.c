@@ -53,8 +53,8 @@ static bool is_tensor_dtype(weft_dtype dtype)
     return weft_is_floating(dtype) || dtype == WEFT_I32 || dtype == WEFT_I64 || dtype == WEFT_U8;
 }
 
-// How many there are, leaving out extents of 0: no product of extents passes it. False where that
-// does not fit in 64 bits.
+// False where the product of all extents but 0, which bounds every product of extents, does not fit
+// in 64 bits.
 static bool elements_fit(const weft_tensor *tensor)
 {
     int64_t n = 1;
@@ -93,7 +93,7 @@ weft_span weft_tensor_span(const weft_tensor *tensor)
 
 enum {
     WIDEST = 16,               // elements of a vector
-    WORKSPACE_ALIGNMENT = 128, // bytes of the widest one: scratch memory is read by any
+    WORKSPACE_ALIGNMENT = 128, // bytes of the widest one: scratch memory is read by all types
 };
 
 // A buffer of a rehearsal has no flags, and is no part of another.
@@ -160,7 +160,7 @@ static weft_status tensor_form_check(const weft_tensor *tensor, const char *what
     return WEFT_OK;
 }
 
-// And the bytes that the buffer must have.
+// Also computes the bytes that the buffer must have.
 static weft_status reach_check(const weft_tensor *tensor, const char *what, int64_t *needed)
 {
     TRY(tensor_form_check(tensor, what));
@@ -185,7 +185,7 @@ weft_status weft_tensor_form_check(const weft_tensor *tensor, const char *what)
     return reach_check(tensor, what, &needed);
 }
 
-// Whether kernels may use the buffer as it is used here, for which `barred` would not do.
+// Whether kernels may access the buffer: it must not have the flag `barred`.
 static weft_status access_check(cl_mem buffer, cl_mem_flags barred, const char *what,
                                 const char *part)
 {
@@ -307,7 +307,7 @@ weft_status weft_array_check(const weft_context *ctx, cl_mem buffer, int64_t sta
     return access_check(buffer, CL_MEM_WRITE_ONLY, what, part);
 }
 
-// The buffer that owns the memory; `bytes` moves along where `buffer` is a part of another.
+// The buffer that owns the memory; for a sub-buffer, `bytes` becomes a range of its parent.
 static weft_status find_owner(cl_mem *buffer, weft_span *bytes, const char *what)
 {
     cl_mem parent;
@@ -343,7 +343,7 @@ weft_status weft_overlap_check(const weft_tensor *output, const char *output_nam
                 bytes.last - 1);
 }
 
-// The bytes of a view modulo a pitch: the axes that step by whole pitches stay where they are.
+// The bytes of a view modulo a pitch: axes that step by whole pitches do not change them.
 static weft_span residues(const weft_tensor *tensor, int64_t origin, int64_t pitch)
 {
     const int64_t size = (int64_t)weft_dtype_size(weft_dtype_or(tensor->dtype, WEFT_F32));
@@ -367,8 +367,8 @@ static bool pitch_separates(int64_t pitch, weft_span a, weft_span b)
     return distance >= a.last - a.first && distance + (b.last - b.first) <= pitch;
 }
 
-// Whether some stride of the output keeps two views of one buffer apart, as the length of a row
-// does with columns side by side.
+// Whether some stride of the output separates two views of one buffer, as the length of a row
+// separates adjacent columns.
 static bool are_interleaved(const weft_tensor *output, int64_t output_origin,
                             const weft_tensor *input, int64_t input_origin)
 {
@@ -447,7 +447,7 @@ weft_status weft_same_dtype_check(weft_dtype a, const char *a_name, weft_dtype b
     a = weft_dtype_or(a, WEFT_F32);
     b = weft_dtype_or(b, WEFT_F32);
     if (a != b)
-        return fail(WEFT_BAD_DTYPE, "%s: %s is %s, %s %s; both want the same", what, a_name,
+        return fail(WEFT_BAD_DTYPE, "%s: %s is %s, %s %s; both must be the same", what, a_name,
                     weft_dtype_name(a), b_name, weft_dtype_name(b));
     return WEFT_OK;
 }
@@ -495,7 +495,7 @@ weft_status weft_floating_check(const weft_context *ctx, const weft_tensor *tens
     return WEFT_OK;
 }
 
-// Where a buffer lies that is the host's own memory; 0 for all others, whose starts are aligned.
+// The address of a buffer in the host's own memory; 0 for all others, whose starts are aligned.
 static weft_status host_address(uintptr_t *address, cl_mem buffer, const char *what,
                                 const char *part)
 {
@@ -520,12 +520,12 @@ static weft_status workspace_check(const weft_context *ctx, const weft_tensor *s
     TRY(host_address(&address, scratch->buffer, what, ""));
     if (address % WORKSPACE_ALIGNMENT != 0)
         return fail(WEFT_BAD_BUFFER,
-                    "%s lies %d bytes behind a multiple of %d in the memory of the host", what,
+                    "%s is %d bytes behind a multiple of %d in the memory of the host", what,
                     (int)(address % WORKSPACE_ALIGNMENT), WORKSPACE_ALIGNMENT);
     return WEFT_OK;
 }
 
-// Asked once more, by its name, where something is wrong.
+// The check is repeated with the workspace's name after a failure.
 weft_status weft_workspace_view(weft_tensor *out, const weft_context *ctx, cl_mem workspace,
                                 size_t bytes, const char *op)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What operands are, and whether they are sound: the checks that every operation makes at its door.
-// First the forms of all operands, then what shapes and data types agree about, and buffers last: a
-// wrong data type is not to be told as a buffer that is too small.
+// Checks of operands, which every operation makes first: the forms of all operands, then shapes and
+// data types together, and buffers last, so that a wrong data type is not reported as a buffer that
+// is too small.
 #ifndef WEFT_LIB_VIEW_H
 #define WEFT_LIB_VIEW_H
 
@@ -21,13 +21,13 @@ bool weft_tensor_is_empty(const weft_tensor *tensor);
 // The same memory; a vector is a matrix of one column.
 weft_tensor weft_tensor_as_matrix(const weft_tensor *tensor);
 
-// The caches cannot hold it beside another one: what is written goes past them.
+// Too large for the caches beside another tensor: results are written past them.
 bool weft_tensor_is_large(const weft_context *ctx, const weft_tensor *tensor);
 
 // Of an input: ndim, extents, strides that overflow, dtype, buffer of the context, large enough and
 // one that kernels may read. An empty view (an extent is 0) needs no buffer. `what` is "spmm: B".
 // `ctx` is not NULL.
-// Takes f32, f64, f16, bf16, i32, i64 and u8; what an operation does not take it refuses itself.
+// Takes f32, f64, f16, bf16, i32, i64 and u8; operations refuse the types that they do not support.
 weft_status weft_tensor_check(const weft_context *ctx, const weft_tensor *tensor, const char *what);
 
 // All of that which needs no buffer.
@@ -49,15 +49,15 @@ weft_status weft_array_check(const weft_context *ctx, cl_mem buffer, int64_t sta
 weft_status weft_array_place_check(const weft_context *ctx, cl_mem buffer, int64_t start, int64_t n,
                                    weft_dtype dtype, const char *what, const char *part);
 
-// Sizes and data types of a CSR that agree, whatever its buffers are.
+// Sizes and data types of a CSR, not its buffers.
 weft_status weft_csr_form_check(const weft_csr *csr, const char *what);
 
 // And its buffers: of the context, and large enough for every matrix of the batch. The offsets are
-// needed always, indices and values where there are entries. What stands in them is not looked at.
+// always needed, indices and values if there are entries. Contents are not checked.
 weft_status weft_csr_view_check(const weft_context *ctx, const weft_csr *csr, int64_t n_batches,
                                 const char *what);
 
-// The same of its sizes and offsets alone.
+// The same, only of sizes and offsets.
 weft_status weft_offsets_view_check(const weft_context *ctx, const weft_csr *csr, const char *what);
 
 // The same without values, which may be NULL.
@@ -68,8 +68,8 @@ weft_status weft_dcsr_rows_form_check(const weft_dcsr *dcsr, const char *op, con
 weft_status weft_dcsr_rows_view_check(const weft_context *ctx, const weft_dcsr *dcsr,
                                       const char *op, const char *name);
 
-// Values for the entries of a CSR, one behind the other: [nnz], or [batch x nnz], of the CSR's data
-// type, which is one of the device's.
+// Adjacent values for the entries of a CSR: [nnz], or [batch x nnz], of the CSR's data type, which
+// the device supports.
 weft_status weft_csr_values_check(const weft_context *ctx, const weft_tensor *values,
                                   const char *name, const weft_csr *csr, const char *csr_name,
                                   const char *op);
@@ -80,7 +80,7 @@ weft_status weft_csr_results_check(const weft_context *ctx, const weft_tensor *v
                                    const char *op);
 
 // The same CSR with its defaults filled in.
-weft_csr weft_csr_settled(const weft_csr *csr);
+weft_csr weft_csr_with_defaults(const weft_csr *csr);
 
 // The CSR's own values as such a tensor; n_batches 0: no batch.
 weft_tensor weft_csr_values(const weft_csr *csr, int64_t n_batches);
@@ -122,7 +122,7 @@ const char *weft_shape_text(const weft_tensor *tensor, char text[WEFT_SHAPE_TEXT
 enum { WEFT_OPERAND_TEXT = 64 };
 const char *weft_operand_text(char text[WEFT_OPERAND_TEXT], const char *what, const char *operand);
 
-// Shapes of two operands that want to be the same.
+// Shapes of two operands that must be the same.
 weft_status weft_same_shape_check(const weft_tensor *a, const char *a_name, const weft_tensor *b,
                                   const char *b_name, const char *what);
 
@@ -150,9 +150,9 @@ weft_status weft_floating_check(const weft_context *ctx, const weft_tensor *tens
 weft_status weft_workspace_view(weft_tensor *out, const weft_context *ctx, cl_mem workspace,
                                 size_t bytes, const char *op);
 
-// Adds to the bits of *shift how far the buffer's first element is from a place that suits every
-// vector, in elements, as far as powers of two matter: nothing where OpenCL gave the memory. The
-// caller's own (CL_MEM_USE_HOST_PTR) may begin anywhere. `buffer` NULL adds nothing.
+// Or-s into *shift the distance, in elements, of the buffer's first element from an address aligned
+// for every vector, modulo the widest: 0 for memory that OpenCL allocated. The caller's own
+// (CL_MEM_USE_HOST_PTR) may begin anywhere. `buffer` NULL adds nothing.
 weft_status weft_buffer_shift(int64_t *shift, cl_mem buffer, weft_dtype dtype, const char *what,
                               const char *part);
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lists of arguments, and numbers as kernels take them.
+// Lists of kernel arguments, and conversion of numbers to them.
 #include "runtime/argument.h"
 
 #include <assert.h>
 #include <float.h>
 #include <math.h>
 
-// Beyond f32 is infinity, which C leaves open.
+// Infinity beyond f32, which C leaves undefined.
 static cl_float single(double value)
 {
     return value > FLT_MAX ? INFINITY : value < -FLT_MAX ? -INFINITY : (cl_float)value;

@@ -19,7 +19,7 @@ typedef struct weft_argument {
     }
 
 // Arguments of one kernel, in order; what they point to must outlive its launch. Too many are an
-// assertion: the lists are ours.
+// assertion: weft makes the lists.
 typedef struct weft_arguments {
     weft_argument list[72];
     size_t n;
@@ -31,7 +31,7 @@ void weft_arguments_add_all(weft_arguments *arguments, size_t n, const weft_argu
 
 #define ADD_ARGUMENT(arguments, x) weft_arguments_add(arguments, sizeof(x), &(x))
 
-// A number as kernels reckon with the data type.
+// A number in the type that kernels compute in.
 typedef union weft_scalar {
     cl_float f32;
     cl_double f64;
@@ -40,10 +40,10 @@ typedef union weft_scalar {
     cl_ushort half; // the bits of an f16 or bf16, which some kernels only compare
 } weft_scalar;
 
-// f64, i32 and i64 are themselves, which must hold the value; all else is computed in f32.
+// f64, i32 and i64 are passed as they are and must fit; other types are computed in f32.
 weft_argument weft_scalar_argument(weft_scalar *scalar, weft_dtype dtype, double value);
 
-// The same to be kept in a struct of arguments.
+// The same for a struct of arguments.
 typedef struct weft_number {
     size_t size;
     weft_scalar value;
@@ -51,7 +51,7 @@ typedef struct weft_number {
 
 weft_number weft_number_of(weft_dtype dtype, double value);
 
-// Whole numbers as wide as a program's indices: one, or a vector of them.
+// Integers as wide as a program's indices: one, or a vector of them.
 enum { WEFT_MOST_INDICES = 8 };
 typedef struct weft_indices {
     size_t size;
@@ -63,7 +63,7 @@ typedef struct weft_indices {
 
 weft_indices weft_indices_of(bool is_wide, int n, const int64_t *numbers);
 
-// f64 as it is, all else by way of f32.
+// f64 as it is, other types by way of f32.
 double weft_rounded(weft_dtype dtype, double value);
 
 #endif

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Getting a program's binary out of OpenCL, which tells those of all its devices at once.
+// Getting a program's binary from OpenCL, which returns those of all its devices at once.
 #include "runtime/binary.h"
 
 #include <stdlib.h>
 
-// An array that the program answers, from malloc(), and how many elements it has.
+// An array of information about the program, from malloc(), and its number of elements.
 static void *array_of(cl_program program, cl_program_info what, size_t element, size_t *n)
 {
     size_t size = 0;
@@ -19,7 +19,7 @@ static void *array_of(cl_program program, cl_program_info what, size_t element, 
     return array;
 }
 
-// Entries of `binaries` that are NULL are passed over.
+// OpenCL skips entries of `binaries` that are NULL.
 static bool read_one(cl_program program, size_t i, size_t n, size_t size, weft_blob *out)
 {
     unsigned char **binaries = calloc(n, sizeof(*binaries));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Buffers of the library's own, and what stands in for buffers in a rehearsal.
+// Buffers of the library's own, and handles in place of buffers in a rehearsal.
 #include "runtime/buffer.h"
 
 #include <weft/rehearsal.h>
@@ -9,7 +9,7 @@
 #include "base/process.h"
 #include "runtime/context.h"
 
-// Their addresses are the handles, and nothing else.
+// Only their addresses are used, as handles.
 static char stand_ins[1 + WEFT_REHEARSAL_BUFFERS];
 
 static size_t place_of(cl_mem buffer)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Building a program, and telling what went wrong: options, compiler log, numbered source.
+// Building a program, and describing its errors: options, compiler log, numbered source.
 #include "runtime/build.h"
 
 #include <stdio.h>
@@ -11,11 +11,11 @@
 #include "runtime/context.h"
 #include "runtime/log.h"
 
-// Understood by every implementation; what is newer is used by feature, never by version.
+// Understood by every implementation; newer features are queried, never assumed from a version.
 #define LANGUAGE "-cl-std=CL1.2"
-// PoCL 6.0 counts warnings on the caller's standard error, of vectors wider than registers.
+// Without it, PoCL 6.0 prints warnings about vectors wider than registers to standard error.
 #define WITHOUT_WARNINGS " -w"
-// For shuffles, where sub-groups are the language's and no extension's.
+// For shuffles, if sub-groups are the language's, not an extension's.
 #define LANGUAGE_OF_SUBGROUPS "-cl-std=CL3.0"
 
 typedef struct options {
@@ -33,7 +33,7 @@ static options options_of(const weft_context *ctx, const weft_defines *defines)
     return out;
 }
 
-// The compiler's words; NULL where there are none to be had.
+// The compiler's log; NULL if there is none.
 static char *build_log(const weft_context *ctx, cl_program program)
 {
     size_t size = 0;
@@ -46,7 +46,7 @@ static char *build_log(const weft_context *ctx, cl_program program)
     return text;
 }
 
-// What "#line 12 ..." says of the next line; 0 of another one.
+// The next line's number by "#line 12 ..."; 0 for another line.
 static size_t line_said(const char *line)
 {
     static const char directive[] = "#line ";
@@ -81,8 +81,8 @@ static char *numbered(const weft_source *source)
     return text;
 }
 
-// The first line of the log that speaks of an error, else its first line. NVIDIA's says what a
-// compiler and then an assembler has to tell: warnings, and "ptxas fatal   : Unresolved extern ..".
+// The first line of the log that has an error, else its first line. NVIDIA's log is a compiler's
+// and then an assembler's: warnings, and "ptxas fatal   : Unresolved extern ..".
 static const char *first_error(const char *log, int *length)
 {
     static const char *const words[] = {"error:", "fatal", "error"};
@@ -127,7 +127,7 @@ static cl_int build_with(const weft_context *ctx, cl_program program, const char
     return clBuildProgram(program, 1, &ctx->device, text, NULL, NULL);
 }
 
-// Once more without what makes a kernel faster, where the compiler knows it, and no better.
+// After a failure with the option for many registers, tries again without it.
 static cl_int build(const weft_context *ctx, cl_program program, const char *options_text)
 {
     const cl_int code = build_with(ctx, program, options_text);
@@ -141,7 +141,7 @@ static cl_int build(const weft_context *ctx, cl_program program, const char *opt
     return build_with(ctx, program, fewer.text);
 }
 
-// *out is NULL where there is not even a program; where it does not compile, it has the log.
+// *out is NULL if no program could be created; if it does not compile, it has the log.
 static cl_int create_and_build(const weft_context *ctx, const weft_source *source,
                                const char *options_text, cl_program *out)
 {
@@ -151,7 +151,7 @@ static cl_int create_and_build(const weft_context *ctx, const weft_source *sourc
     return code == CL_SUCCESS ? build(ctx, *out, options_text) : code;
 }
 
-// Which call of these it was that failed.
+// The call that failed.
 static const char *failed_call(cl_program program)
 {
     return program ? "clBuildProgram" : "clCreateProgramWithSource";
@@ -191,7 +191,7 @@ weft_status weft_program_try(weft_context *ctx, const weft_source *source,
     return status;
 }
 
-// From the folder on disk. NULL for whatever reason it cannot be had or does not serve.
+// From the folder on disk. NULL if it cannot be read or does not work.
 static cl_program load(const weft_context *ctx, const weft_blob *key, const char *options_text,
                        const char *name, cl_kernel *kernel)
 {
@@ -216,7 +216,7 @@ static cl_program load(const weft_context *ctx, const weft_blob *key, const char
     return NULL;
 }
 
-// Only once a kernel exists: some drivers compile no earlier.
+// After a kernel exists: some drivers compile no earlier.
 static void store(const weft_context *ctx, const weft_blob *key, const weft_source *source,
                   cl_program program)
 {

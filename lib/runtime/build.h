@@ -6,18 +6,18 @@
 #include "runtime/defines.h"
 
 // The program and its kernel `name`, both the caller's to release. WEFT_BUILD_FAILED names the
-// program, the options and the compiler's first error; the log has the whole of it, and the
-// numbered source.
+// program, the options and the compiler's first error; the log has all of it, and the numbered
+// source.
 weft_status weft_program_build(weft_context *ctx, const weft_source *source,
                                const weft_defines *defines, const char *name, cl_program *program,
                                cl_kernel *kernel);
 
-// A program that may well not compile: neither loaded nor stored, and no error in the log where it
-// does not. WEFT_BUILD_FAILED says just that.
+// A program that may not compile: neither loaded nor stored, and without an error in the log.
+// WEFT_BUILD_FAILED has no details.
 weft_status weft_program_try(weft_context *ctx, const weft_source *source,
                              const weft_defines *defines, cl_program *out);
 
-// Another kernel of a program that is built; the caller's to release.
+// Another kernel of a built program; the caller's to release.
 weft_status weft_program_kernel(cl_program program, const weft_source *source, const char *name,
                                 cl_kernel *out);
 

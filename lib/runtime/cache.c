@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compiled programs and verdicts on disk: which folder, which key, load and save.
+// Compiled programs and verdicts on disk: folder, keys, load and save.
 #define _POSIX_C_SOURCE 200809L
 #include "runtime/cache.h"
 
@@ -15,7 +15,7 @@
 struct weft_cache {
     const weft_context *ctx;
     char *folder;
-    const char *origin; // what named it: a variable of the environment, or cache_dir
+    const char *origin; // what named it: an environment variable, or cache_dir
     uint64_t max_bytes;
     bool has_programs;
     atomic_bool warned; // that the folder cannot be used
@@ -30,15 +30,15 @@ static char *joined(const char *folder, const char *rest)
     return path;
 }
 
-// A folder that the environment names by an absolute path; by the XDG specification others do not
-// count.
+// A folder that the environment names by an absolute path; by the XDG specification others are
+// ignored.
 static const char *absolute(const char *name)
 {
     const char *value = getenv(name);
     return value && value[0] == '/' ? value : NULL;
 }
 
-// Through a link that ends in a slash, or a dot behind one, the folder itself would be opened.
+// With a slash at the end, or a dot after one, a link to a folder would be followed.
 static void strip_slashes(char *path)
 {
     size_t length = strlen(path);
@@ -47,7 +47,7 @@ static void strip_slashes(char *path)
         path[--length] = '\0';
 }
 
-// What $WEFT_CACHE_DIR names: an absolute path, "" for no folder, or NULL.
+// $WEFT_CACHE_DIR: an absolute path, "" for no folder, or NULL.
 static const char *own_folder(const weft_context *ctx)
 {
     const char *value = getenv("WEFT_CACHE_DIR");
@@ -58,7 +58,7 @@ static const char *own_folder(const weft_context *ctx)
     return NULL;
 }
 
-// The folder that counts, from malloc(), and what named it; NULL where there is none.
+// The folder to use, from malloc(), and what named it; NULL if there is none.
 static weft_status folder_choose(weft_cache *cache, const char *dir)
 {
     const char *own = dir ? NULL : own_folder(cache->ctx);
@@ -120,7 +120,7 @@ uint64_t weft_cache_max_bytes(const weft_cache *cache)
     return cache ? cache->max_bytes : 0;
 }
 
-// With the NUL, which no text holds: so fields stay apart.
+// With the NUL, which texts do not contain, to separate fields.
 static bool add(weft_blob *key, const char *text)
 {
     const size_t size = strlen(text) + 1;
@@ -160,7 +160,7 @@ weft_status weft_cache_key(const weft_context *ctx, const char *options, const c
     return fail(WEFT_NO_MEMORY, "context: no memory for the key of a program");
 }
 
-// ": No space left on device"; "" where the system gives no reason.
+// ": No space left on device"; "" if the system gives no reason.
 static const char *reason_of(const weft_trouble *trouble, char *text, size_t size)
 {
     char reason[80] = "";
@@ -170,7 +170,7 @@ static const char *reason_of(const weft_trouble *trouble, char *text, size_t siz
     return text;
 }
 
-// The open folder, or -1. Trouble with it is told once; to miss it is trouble only when saving.
+// The open folder, or -1. Trouble with it is logged once; a missing folder only when saving.
 static int folder_open(weft_cache *cache, const weft_trouble *if_missing)
 {
     weft_trouble trouble;
@@ -223,10 +223,10 @@ static bool store(weft_cache *cache, int folder, const weft_blob *key, const wef
     if (!weft_record_encode(key, binary, &record))
         return false;
     trouble->words = "the program is larger than the bound";
-    const bool is_kept =
+    const bool is_stored =
         record.size <= cache->max_bytes && weft_folder_write(folder, name, &record, trouble);
     weft_blob_clear(&record);
-    return is_kept;
+    return is_stored;
 }
 
 void weft_cache_save(weft_cache *cache, const weft_blob *key, const weft_blob *binary)

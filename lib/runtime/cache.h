@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compiled programs, and verdicts on devices, in a folder on disk, shared by every process of the
-// user. Files come into being whole, by rename, so nobody waits for a lock. Whatever is wrong with
-// a file it is a miss, and the next save replaces it.
+// user. Files are created by rename, so that no lock is needed. An invalid file is a miss, and the
+// next save replaces it.
 #ifndef WEFT_LIB_CACHE_H
 #define WEFT_LIB_CACHE_H
 
@@ -11,19 +11,19 @@
 typedef struct weft_cache weft_cache;
 
 // The folder is `dir`; NULL takes $WEFT_CACHE_DIR, $XDG_CACHE_HOME/weft or ~/.cache/weft: the first
-// of them that is an absolute path. Another WEFT_CACHE_DIR is a warning in the log. Where none of
-// them is set, or `dir` or $WEFT_CACHE_DIR is "", *out is NULL: no cache, and every function below
-// accepts that. Nothing is created before the first save. max_bytes bounds the folder. Where the
-// implementation keeps programs itself, they are kept only in a folder that is named, by `dir` or
-// $WEFT_CACHE_DIR.
+// of them that is an absolute path. Another WEFT_CACHE_DIR is a warning in the log. If none of them
+// is set, or `dir` or $WEFT_CACHE_DIR is "", *out is NULL: no cache, and every function below
+// accepts that. Nothing is created before the first save. max_bytes bounds the folder. If the
+// implementation caches programs itself, they are stored only in a folder that `dir` or
+// $WEFT_CACHE_DIR names.
 weft_status weft_cache_create(weft_cache **out, const weft_context *ctx, const char *dir,
                               uint64_t max_bytes, bool others_keep_programs);
 void weft_cache_destroy(weft_cache *cache);
 
-// Whether programs are kept there, and not verdicts alone.
+// Whether it stores programs, and not verdicts alone.
 bool weft_cache_has_programs(const weft_cache *cache);
 
-// Its folder and bound, to make another one of; "" and 0 where there is none.
+// Its folder and bound, for another cache; "" and 0 if there is none.
 const char *weft_cache_folder(const weft_cache *cache);
 uint64_t weft_cache_max_bytes(const weft_cache *cache);
 
@@ -31,10 +31,10 @@ uint64_t weft_cache_max_bytes(const weft_cache *cache);
 weft_status weft_cache_key(const weft_context *ctx, const char *options, const char *source,
                            weft_blob *out);
 
-// The binary stored under `key`. False for whatever reason there is none to be had: a miss.
+// The binary stored under `key`. False for a miss, whatever its reason.
 bool weft_cache_load(weft_cache *cache, const weft_blob *key, weft_blob *out);
 
-// Stores a binary. What goes wrong is a warning in the log, and the file stays as it was.
+// Stores a binary. After an error, which is a warning in the log, the old file remains.
 void weft_cache_save(weft_cache *cache, const weft_blob *key, const weft_blob *binary);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a context answers about itself.
+// Queries of a context.
 #include "runtime/context.h"
 
 #include "base/process.h"

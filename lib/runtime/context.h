@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a context is made of. open.c makes it and takes it apart.
+// The parts of a context. open.c creates and destroys it.
 #ifndef WEFT_LIB_CONTEXT_H
 #define WEFT_LIB_CONTEXT_H
 
@@ -17,12 +17,12 @@ typedef struct weft_memo weft_memo;                   // memo.h
 struct weft_context {
     cl_context cl;
     cl_device_id device;
-    cl_command_queue queue; // NULL where the caller brought the device
+    cl_command_queue queue; // NULL if the caller brought the device
     weft_limits limits;
-    // The device itself, whatever the limits want:
+    // Of the device itself, whatever the limits are:
     bool has_shuffles;
     int least_subgroup;
-    bool has_more_fma; // than its compiler says: fma() is fast, though FP_FAST_FMAF is not defined
+    bool has_more_fma; // fma() is fast, although its compiler does not define FP_FAST_FMAF
     bool trusts_device;
     weft_log_fn log;
     void *log_user;
@@ -32,13 +32,13 @@ struct weft_context {
     weft_cache *cache; // NULL: none on disk
     weft_pool *pool;
     weft_notes *notes;   // a rehearsal's; NULL: kernels are enqueued
-    const weft_why *why; // of a rehearsal: where plans' reasons go; else NULL
-    weft_memo *memo;     // what calls have worked out; NULL in rehearsals, which tell it each time
+    const weft_why *why; // of a rehearsal: receives plans' reasons; else NULL
+    weft_memo *memo;     // states of earlier calls; NULL in rehearsals, which replan each time
 
     atomic_ullong programs_built, programs_loaded, launches;
 };
 
-// At the door of every call: that there is a context, and that this process may use it.
+// At the start of every call: there is a context, and this process may use it.
 weft_status weft_context_check(const weft_context *ctx, const char *what);
 
 #endif

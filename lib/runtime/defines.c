@@ -35,7 +35,7 @@ void weft_defines_add_word(weft_defines *defines, const char *name, const char *
     add_option(defines, "-D %s=%s", name, word);
 }
 
-// As cl/base/types.clh has it.
+// Names in cl/base/types.clh.
 static const char *dtype_word(weft_dtype dtype)
 {
     switch (dtype) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What makes a program: its source and a list of defines, which is its build options and part of
-// its cache key, so that key and kernel cannot disagree.
+// A program's source and list of defines, which is its build options and part of its cache key, so
+// that key and kernel always agree.
 #ifndef WEFT_LIB_DEFINES_H
 #define WEFT_LIB_DEFINES_H
 
@@ -8,8 +8,8 @@
 
 #include "runtime/ocl.h"
 
-// "-D VECTOR_WIDTH=16 -D VECTORS=8 ..." in the order added. Too long a list is an assertion: the
-// lists are ours.
+// "-D VECTOR_WIDTH=16 -D VECTORS=8 ..." in the order added. Too long a list is an assertion: weft
+// makes the lists.
 typedef struct weft_defines {
     char text[8192];
     size_t length;
@@ -22,20 +22,19 @@ void weft_defines_add_dtype(weft_defines *defines, const char *name, weft_dtype 
 // Items of a sub-group that read neighbours together, and need few registers for it.
 enum { WEFT_WIDE_SUB_GROUP = 16 };
 
-// SUB_GROUP, where a kernel may ask for sub-groups, of which the device's smallest have `least`
-// items, or else 0: of `items`, or the smallest where these have more.
+// SUB_GROUP, if a kernel may request a sub-group size; `least` is the device's smallest, or 0. The
+// size is `items`, or the smallest if that is more.
 void weft_defines_add_sub_group(weft_defines *defines, int least, int items);
 
-// SHUFFLES, how items hand numbers to each other: 0 through local memory; where shuffles are wanted
-// and the limits have sub-groups 2, by shuffles, or 1, by what does as they do, if the device has
-// none itself.
+// SHUFFLES, how items exchange numbers: 0 through local memory. If shuffles are requested and the
+// limits have sub-groups: 2 by shuffles, or 1 by a substitute if the device has none itself.
 void weft_defines_add_shuffles(weft_defines *defines, const weft_context *ctx, bool are_wanted);
 
-// For kernels that keep much: the smallest sub-groups and, where the device may have them, twice
-// the registers for half as many items at once. (Plans count as many groups as before.)
+// For kernels with many registers: the smallest sub-groups and, if the device allows it, twice the
+// registers for half as many items at once. (Plans count as many groups as before.)
 void weft_defines_add_registers(weft_defines *defines, int least);
 
-// What Intel's compiler calls the latter. Others need not know it: build.c.
+// Intel's option for the latter. Other compilers may not know it: build.c.
 #define WEFT_MANY_REGISTERS "-cl-intel-256-GRF-per-thread"
 
 // Device code, embedded by the build: cl/<name>.cl with its includes spliced in (cl/embed.py).

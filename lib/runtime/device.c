@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A device's answers as weft_limits. Nothing above this file knows of vendors.
+// A device's properties as weft_limits. Vendors are known in this file only.
 #define _POSIX_C_SOURCE 200809L // sysconf
 
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include "runtime/known_faults.h"
 #include "runtime/ocl.h"
 
-// The numbers asked for, and what is taken where a device gives no answer.
+// A property, and its value if a device gives no answer.
 typedef struct fact {
     cl_device_info query;
     uint64_t fallback;
@@ -37,14 +37,14 @@ static const fact single_config = {CL_DEVICE_SINGLE_FP_CONFIG, 0};
 static const fact double_config = {CL_DEVICE_DOUBLE_FP_CONFIG, 0};
 // Items along a dimension: 1. Names and extension lists: empty. Sub-group sizes: none.
 
-typedef struct asked {
+typedef struct device_query {
     cl_device_id device;
     char *extensions;
     int n_answers;
-} asked;
+} device_query;
 
 // Answers come as cl_uint, cl_ulong or size_t.
-static uint64_t ask(asked *a, fact f)
+static uint64_t query(device_query *a, fact f)
 {
     union {
         cl_uint u32;
@@ -59,19 +59,19 @@ static uint64_t ask(asked *a, fact f)
                                       : f.fallback;
 }
 
-static uint64_t ask_positive(asked *a, fact f)
+static uint64_t query_positive(device_query *a, fact f)
 {
-    const uint64_t answer = ask(a, f);
+    const uint64_t answer = query(a, f);
     return answer ? answer : f.fallback;
 }
 
-// The same as an int from 1.
-static int ask_count(asked *a, fact f)
+// The same as an int, at least 1.
+static int query_count(device_query *a, fact f)
 {
-    return (int)min_i64((int64_t)(ask_positive(a, f) & INT64_MAX), INT32_MAX);
+    return (int)min_i64((int64_t)(query_positive(a, f) & INT64_MAX), INT32_MAX);
 }
 
-static bool has_extension(const asked *a, const char *name)
+static bool has_extension(const device_query *a, const char *name)
 {
     const size_t length = strlen(name);
     for (const char *at = a->extensions; (at = strstr(at, name)); at += length)
@@ -80,19 +80,19 @@ static bool has_extension(const asked *a, const char *name)
     return false;
 }
 
-// A width of 1 says nothing, and neither does one that is no power of two.
+// A width of 1 is no information, nor is one that is not a power of two.
 static bool is_warp(size_t width)
 {
     return width > 1 && width <= 128 && (width & (width - 1)) == 0;
 }
 
-// Sizes of sub-groups on offer: the least, and the largest up to 16, at which most kernels are
-// compiled, else the least again; 0 where there are none. Sizes that are no warps are left out.
+// Sizes of sub-groups: the least, and the largest up to 16, with which most kernels are compiled,
+// else the least again; 0 if there are none. Sizes that are not warps are ignored.
 typedef struct subgroups_offered {
     int least, usual;
 } subgroups_offered;
 
-static subgroups_offered intel_subgroups(const asked *a)
+static subgroups_offered intel_subgroups(const device_query *a)
 {
     subgroups_offered out = {0};
     size_t size = 0;
@@ -115,15 +115,15 @@ static subgroups_offered intel_subgroups(const asked *a)
     return out;
 }
 
-static int warp_of_items(asked *a, weft_device_kind kind)
+static int warp_of_items(device_query *a, weft_device_kind kind)
 {
-    int warp = has_extension(a, "cl_nv_device_attribute_query") ? ask_count(a, nv_warp) : 1;
+    int warp = has_extension(a, "cl_nv_device_attribute_query") ? query_count(a, nv_warp) : 1;
     if (!is_warp((size_t)warp) && has_extension(a, "cl_amd_device_attribute_query"))
-        warp = ask_count(a, amd_wavefront);
+        warp = query_count(a, amd_wavefront);
     if (!is_warp((size_t)warp))
         warp = intel_subgroups(a).usual;
     if (!is_warp((size_t)warp))
-        warp = ask_count(a, multiple);
+        warp = query_count(a, multiple);
     if (!is_warp((size_t)warp))
         warp = kind == WEFT_DEVICE_GPU ? 32 : 8;
     return warp;
@@ -136,11 +136,11 @@ static weft_device_kind kind_of(uint64_t type)
     return type & CL_DEVICE_TYPE_CPU ? WEFT_DEVICE_CPU : WEFT_DEVICE_OTHER;
 }
 
-static void ask_items(asked *a, weft_limits *out)
+static void query_items(device_query *a, weft_limits *out)
 {
     cl_uint n = 0;
     size_t along[16] = {0};
-    out->max_items = (size_t)ask_positive(a, group_items);
+    out->max_items = (size_t)query_positive(a, group_items);
     if (clGetDeviceInfo(a->device, CL_DEVICE_MAX_WORK_ITEM_DIMENSIONS, sizeof(n), &n, NULL) !=
             CL_SUCCESS ||
         n > sizeof(along) / sizeof(along[0]) ||
@@ -162,17 +162,17 @@ static void shape_for_vectors(weft_limits *out, int width)
     out->load_bytes = out->vector_width * (int)sizeof(float);
 }
 
-// Lanes that a compute unit holds at once: 2048 on most, but Intel's are small.
-static int resident_lanes(asked *a, int warp)
+// Resident lanes of a compute unit: 2048 on most, but Intel's are small.
+static int resident_lanes(device_query *a, int warp)
 {
     int threads = 0;
     if (has_extension(a, "cl_intel_device_attribute_query"))
-        threads = (int)min_i64((int64_t)ask(a, intel_threads), 64);
+        threads = (int)min_i64((int64_t)query(a, intel_threads), 64);
     return threads > 0 ? threads * warp : 2048;
 }
 
 // Lanes are items.
-static void shape_for_items(asked *a, weft_limits *out)
+static void shape_for_items(device_query *a, weft_limits *out)
 {
     const size_t items =
         out->max_items < out->max_items_along[0] ? out->max_items : out->max_items_along[0];
@@ -187,10 +187,10 @@ static void shape_for_items(asked *a, weft_limits *out)
     out->load_bytes = 16;
 }
 
-static void ask_shape(asked *a, weft_limits *out)
+static void query_shape(device_query *a, weft_limits *out)
 {
-    const int width = ask_count(a, native_floats);
-    ask_items(a, out);
+    const int width = query_count(a, native_floats);
+    query_items(a, out);
     out->failed_trials = weft_known_faults(a->device, width);
     const bool has_vectors = !(out->failed_trials & WEFT_TRIAL_VECTORS);
     if (has_vectors && out->kind == WEFT_DEVICE_CPU && width > 1)
@@ -199,9 +199,9 @@ static void ask_shape(asked *a, weft_limits *out)
         shape_for_items(a, out);
 }
 
-// OpenCL does not tell the caches of a core. A CPU device is the host, and some C libraries know;
-// some machines answer 0 or nonsense.
-static void ask_near_caches(weft_limits *out)
+// OpenCL has no query for the caches of a core. A CPU device is the host, and some C libraries know
+// them; some machines answer 0 or nonsense.
+static void query_near_caches(weft_limits *out)
 {
     long l1 = 0, l2 = 0;
 #ifdef _SC_LEVEL1_DCACHE_SIZE
@@ -214,29 +214,29 @@ static void ask_near_caches(weft_limits *out)
     out->l2_bytes = l2 >= 64 << 10 && l2 <= 64 << 20 && l2 > l1 ? (uint64_t)l2 : 0;
 }
 
-static void ask_memory(asked *a, weft_limits *out)
+static void query_memory(device_query *a, weft_limits *out)
 {
     if (out->kind == WEFT_DEVICE_CPU)
-        ask_near_caches(out);
-    out->local_is_fast = ask(a, local_kind) == CL_LOCAL;
-    out->local_bytes = (size_t)ask(a, local_size);
-    out->global_bytes = ask_positive(a, global_size);
-    out->max_alloc_bytes = ask_positive(a, alloc_size);
-    out->cache_bytes = ask(a, cache_size);
-    const int line = ask_count(a, cache_line);
+        query_near_caches(out);
+    out->local_is_fast = query(a, local_kind) == CL_LOCAL;
+    out->local_bytes = (size_t)query(a, local_size);
+    out->global_bytes = query_positive(a, global_size);
+    out->max_alloc_bytes = query_positive(a, alloc_size);
+    out->cache_bytes = query(a, cache_size);
+    const int line = query_count(a, cache_line);
     out->cache_line_bytes = line <= 4096 ? line : (int)cache_line.fallback;
 }
 
-// Sub-groups are an extension, cl_khr_subgroups, or OpenCL's own: where there are none, no group
-// has any.
-static bool has_relative_shuffles(asked *a)
+// Sub-groups are an extension, cl_khr_subgroups, or OpenCL's own: without them, a group has none.
+static bool has_relative_shuffles(device_query *a)
 {
-    return has_extension(a, "cl_khr_subgroup_shuffle_relative") && ask(a, subgroups) > 0;
+    return has_extension(a, "cl_khr_subgroup_shuffle_relative") && query(a, subgroups) > 0;
 }
 
 bool weft_device_has_own_subgroups(cl_device_id device)
 {
-    asked a = {.device = device, .extensions = weft_device_text(device, CL_DEVICE_EXTENSIONS)};
+    device_query a = {.device = device,
+                      .extensions = weft_device_text(device, CL_DEVICE_EXTENSIONS)};
     const bool are_own = a.extensions && has_relative_shuffles(&a) &&
                          !has_extension(&a, "cl_khr_subgroups") &&
                          !has_extension(&a, "cl_intel_subgroups");
@@ -244,21 +244,21 @@ bool weft_device_has_own_subgroups(cl_device_id device)
     return are_own;
 }
 
-// Mesa's llvmpipe takes loops for endless that have had so many turns.
-enum { LLVMPIPE_TURNS = 65535 };
+// Mesa's llvmpipe takes loops for endless after this many iterations.
+enum { LLVMPIPE_ITERATIONS = 65535 };
 
-// FP_FAST_FMAF is seen by device code only; the host sees whether fma() is correctly supported.
-static void ask_abilities(asked *a, weft_limits *out)
+// FP_FAST_FMAF is visible to device code only; the host sees whether fma() is correctly supported.
+static void query_abilities(device_query *a, weft_limits *out)
 {
-    out->has_f64 = ask(a, double_config) != 0 || has_extension(a, "cl_khr_fp64");
+    out->has_f64 = query(a, double_config) != 0 || has_extension(a, "cl_khr_fp64");
     out->has_f16 = has_extension(a, "cl_khr_fp16");
-    out->has_fma = ask(a, single_config) & CL_FP_FMA;
+    out->has_fma = query(a, single_config) & CL_FP_FMA;
     out->has_subgroups =
         has_extension(a, "cl_intel_subgroups") ||
         has_extension(a, "cl_nv_device_attribute_query") || // by PTX, see cl/base/shuffle.clh
         has_relative_shuffles(a);
     out->least_subgroup = out->kind == WEFT_DEVICE_GPU ? intel_subgroups(a).least : 0;
-    out->max_turns = strncmp(out->name, "llvmpipe", 8) == 0 ? LLVMPIPE_TURNS : 0;
+    out->max_iterations = strncmp(out->name, "llvmpipe", 8) == 0 ? LLVMPIPE_ITERATIONS : 0;
 }
 
 bool weft_device_keeps_programs(cl_device_id device)
@@ -279,7 +279,8 @@ weft_status weft_limits_query(cl_device_id device, weft_limits *out)
         return fail(WEFT_BAD_ARGUMENT, "limits: %s is NULL", out ? "the device" : "out");
     TRY(weft_process_check("limits"));
     *out = (weft_limits){0};
-    asked a = {.device = device, .extensions = weft_device_text(device, CL_DEVICE_EXTENSIONS)};
+    device_query a = {.device = device,
+                      .extensions = weft_device_text(device, CL_DEVICE_EXTENSIONS)};
     char *name = weft_device_text(device, CL_DEVICE_NAME);
     weft_status status = WEFT_OK;
     if (!name || !a.extensions) {
@@ -287,11 +288,11 @@ weft_status weft_limits_query(cl_device_id device, weft_limits *out)
         goto done;
     }
     snprintf(out->name, sizeof(out->name), "%s", name);
-    out->kind = kind_of(ask(&a, device_type));
-    out->compute_units = ask_count(&a, compute_units);
-    ask_shape(&a, out);
-    ask_memory(&a, out);
-    ask_abilities(&a, out);
+    out->kind = kind_of(query(&a, device_type));
+    out->compute_units = query_count(&a, compute_units);
+    query_shape(&a, out);
+    query_memory(&a, out);
+    query_abilities(&a, out);
     if (a.n_answers == 0)
         status = fail(WEFT_DEVICE_LOST, "limits: the device answers none of the questions");
 

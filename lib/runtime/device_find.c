@@ -13,10 +13,10 @@ typedef struct search {
     const char *text; // "" matches every device
     weft_found_device best;
     int best_rank;     // 0: none yet
-    cl_int code;       // of the platform that gave no answer last
-    char listing[700]; // "PLATFORM (VENDOR): DEVICE; ...", as far as it fits
+    cl_int code;       // of the last platform that gave no answer
+    char listing[700]; // "PLATFORM (VENDOR): DEVICE; ...", as much as fits
     size_t length;
-    bool has_idle_pocl, has_idle_rusticl; // the platform is there and shows no device
+    bool has_idle_pocl, has_idle_rusticl; // the platform exists, but has no device
 } search;
 
 static int rank_of(cl_device_id device)
@@ -67,9 +67,9 @@ done:
     return status;
 }
 
-// False, and noted, where the platform gives no answer; to have no devices is one.
-static bool ask_devices(search *s, cl_platform_id platform, cl_uint room, cl_device_id *out,
-                        cl_uint *n)
+// False, and recorded, if the platform gives no answer; having no devices is one.
+static bool query_devices(search *s, cl_platform_id platform, cl_uint room, cl_device_id *out,
+                          cl_uint *n)
 {
     const cl_int code = clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, room, out, n);
     if (code != CL_SUCCESS && code != CL_DEVICE_NOT_FOUND)
@@ -85,11 +85,11 @@ static void note_without_devices(search *s, cl_platform_id platform)
     free(name);
 }
 
-// A platform that has no devices, or does not answer, is passed over.
+// A platform that has no devices, or does not answer, is skipped.
 static weft_status consider_platform(search *s, cl_platform_id platform)
 {
     cl_uint n = 0;
-    if (!ask_devices(s, platform, 0, NULL, &n) || n == 0) {
+    if (!query_devices(s, platform, 0, NULL, &n) || n == 0) {
         note_without_devices(s, platform);
         return WEFT_OK;
     }
@@ -97,7 +97,7 @@ static weft_status consider_platform(search *s, cl_platform_id platform)
     if (!devices)
         return fail(WEFT_NO_MEMORY, "context: no memory for a list of %u devices", n);
     weft_status status = WEFT_OK;
-    if (ask_devices(s, platform, n, devices, NULL))
+    if (query_devices(s, platform, n, devices, NULL))
         for (cl_uint i = 0; i < n && status == WEFT_OK; i++)
             status = consider(s, platform, devices[i]);
     free(devices);
@@ -129,7 +129,7 @@ static weft_status consider_all(search *s)
     return status;
 }
 
-// To be told behind a refusal; "" where there is nothing to tell.
+// An advice for the end of a refusal; "" if there is none.
 static const char *hint(const search *s)
 {
     if (s->has_idle_pocl)

@@ -12,7 +12,7 @@ typedef struct weft_found_device {
 
 // The best device whose own name, platform's name or platform's vendor contains `text`, ignoring
 // case: GPUs before accelerators before CPUs, then in the order found. NULL takes $WEFT_DEVICE;
-// where that is unset or empty too, any device will do. WEFT_NO_DEVICE lists those that there are.
+// if that is unset or empty too, any device will do. WEFT_NO_DEVICE lists the existing ones.
 weft_status weft_device_find(const char *text, weft_found_device *out);
 
 #endif

@@ -56,7 +56,7 @@ int weft_folder_make(const char *path)
         memcpy(part, path, i);
         part[i] = '\0';
         if (mkdir(part, S_IRWXU) == 0 || errno == EEXIST)
-            code = 0; // whatever was said of those above it
+            code = 0; // ignores errors of the folders above it
         else if (code == 0)
             code = errno;
     }
@@ -93,7 +93,7 @@ bool weft_folder_read(int folder, const char *name, uint64_t max_bytes, weft_blo
     struct stat info;
     unsigned char *data = NULL;
     bool is_read = false;
-    // Non-blocking: a pipe under that name must not hold us.
+    // Non-blocking: a pipe of that name must not block.
     const int file = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (file < 0)
         return false;
@@ -114,7 +114,7 @@ done:
     return is_read;
 }
 
-// "<name>.<process>.<number>.tmp", opened anew.
+// Creates "<name>.<process>.<number>.tmp".
 static int temporary_open(int folder, const char *name, char *temporary, size_t size)
 {
     static atomic_uint counter;
@@ -217,7 +217,7 @@ static int by_use(const void *a, const void *b)
 
 void weft_folder_trim(int folder, uint64_t max_bytes)
 {
-    // A description of its own: readdir() moves the position, and closedir() closes.
+    // A separate description: readdir() moves the position, and closedir() closes.
     const int copy = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *stream = copy < 0 ? NULL : fdopendir(copy);
     if (!stream) {

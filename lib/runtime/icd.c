@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The folder of .icd files, each of which names the library of a driver in its first line.
+// The folder of .icd files, whose first line names the library of a driver.
 #define _POSIX_C_SOURCE 200809L
 #include "runtime/icd.h"
 
@@ -14,7 +14,7 @@
 
 static const char usual_folder[] = "/etc/OpenCL/vendors";
 
-// The variable that sends the loader elsewhere; NULL where none is set.
+// The variable that changes the loader's folder; NULL if none is set.
 static const char *variable_that_counts(void)
 {
     static const char *const names[] = {"OCL_ICD_VENDORS", "OPENCL_VENDOR_PATH"};
@@ -32,7 +32,7 @@ static bool is_icd(const char *name)
     return length >= 4 && strcmp(name + length - 4, ".icd") == 0;
 }
 
-// The first line of the file, as the loader takes it; from malloc(), NULL with errno 0 where it has
+// The first line of the file, as the loader reads it; from malloc(), NULL with errno 0 if it has
 // none.
 static char *read_library(const char *path)
 {
@@ -65,8 +65,8 @@ static bool ends_in_return(const char *line)
     return length > 0 && line[length - 1] == '\r';
 }
 
-// What is wrong with the driver that the library is; whether it cannot be loaded. The reason that
-// dlerror() gives has the library's name.
+// Describes what is wrong with the driver's library; whether it cannot be loaded. The reason of
+// dlerror() has the library's name.
 static bool explain_library(const char *path, const char *library, char *text, size_t size)
 {
     void *driver = dlopen(library, RTLD_LAZY | RTLD_LOCAL);
@@ -84,7 +84,7 @@ static bool explain_library(const char *path, const char *library, char *text, s
     return !driver;
 }
 
-// What is wrong with the driver that the file names; whether it cannot be loaded.
+// Describes what is wrong with the driver that the file names; whether it cannot be loaded.
 static bool explain_file(const char *path, char *text, size_t size)
 {
     char reason[64];
@@ -101,8 +101,8 @@ static bool explain_file(const char *path, char *text, size_t size)
     return is_broken;
 }
 
-// Of the first .icd file there whose driver cannot be loaded, or of the last: drivers of GPUs load
-// and have no platform where their GPU is missing.
+// Of the first .icd file whose driver cannot be loaded, or of the last: drivers of GPUs load, and
+// have no platform, if their GPU is missing.
 static void explain_folder(DIR *folder, const char *path, char *text, size_t size)
 {
     char file[PATH_MAX];

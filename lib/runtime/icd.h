@@ -5,8 +5,8 @@
 
 #include <stddef.h>
 
-// Where the loader looks for drivers, what is wrong there, and what to do about it. Loads what it
-// finds named there, as the loader did: for use where that came to nothing.
+// Where the loader looks for drivers, what is wrong there, and what to do about it. Loads the
+// libraries named there, as the loader does: for use after that has failed.
 void weft_icd_explain(char *text, size_t size);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a kernel is, for those who make and enqueue it.
+// A kernel, as seen by the code that creates and enqueues it.
 #ifndef WEFT_LIB_KERNEL_H
 #define WEFT_LIB_KERNEL_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implementations, by name and version, whose faults cannot be tried.
+// Implementations, by name and version, whose faults cannot be tested by a trial.
 #include "runtime/known_faults.h"
 
 #include <stdio.h>
@@ -19,7 +19,7 @@ static bool has_avx512(const char *processor)
     return false;
 }
 
-// The processor that LLVM has no name for.
+// LLVM's name for an unknown processor.
 static bool is_any_processor(const char *processor)
 {
     const char *end = strrchr(processor, '-');
@@ -32,10 +32,9 @@ static bool is_before(const char *version, int major, int minor)
     return sscanf(version, "%d.%d", &a, &b) == 2 && (a < major || (a == major && b < minor));
 }
 
-// Up to 3.0 PoCL compiles for the processor that its compiler knows, and takes built-in functions
-// that were compiled for the best instructions of the real one. Where only the latter has registers
-// of 64 bytes (Zen 4 is Zen 3 to LLVM 14), the compiler does not come back from vectors, or ends
-// the process.
+// Up to 3.0 PoCL compiles for the processor that its compiler knows, and uses built-in functions
+// that were compiled for the best instructions of the real one. If only the latter has registers of
+// 64 bytes (Zen 4 is Zen 3 to LLVM 14), the compiler hangs on vectors, or ends the process.
 static bool mixes_vectors(const char *device_version, const char *driver_version, int width)
 {
     static const char mark[] = "PoCL HSTR: ";

@@ -118,7 +118,7 @@ static weft_status enqueue(weft_launch *launch, cl_kernel kernel, const size_t *
     return WEFT_OK;
 }
 
-// Along one dimension: n stretches of so many items, but for the last one.
+// Along one dimension: n stretches of the same size, except the last.
 typedef struct {
     int64_t n;
     size_t items, last;
@@ -132,7 +132,7 @@ static stretches stretches_of(size_t global, size_t local)
     return (stretches){n, (size_t)each * local, (size_t)(groups - (n - 1) * each) * local};
 }
 
-// The i-th of them, counted along y and then along z.
+// Stretch i, counted along y and then along z.
 static void stretch_at(const stretches *y, const stretches *z, int64_t i, size_t offset[3],
                        size_t part[3])
 {
@@ -143,7 +143,7 @@ static void stretch_at(const stretches *y, const stretches *z, int64_t i, size_t
     part[2] = along_z < z->n - 1 ? z->items : z->last;
 }
 
-// Not one by one: a rehearsal may be of any number of matrices.
+// All at once: a rehearsal may have any number of matrices.
 static weft_status note_stretches(const weft_launch *launch, const weft_kernel *kernel,
                                   size_t n_arguments, const weft_argument *arguments,
                                   const size_t global[3], const size_t local[3])
@@ -174,7 +174,7 @@ weft_status weft_launch_kernel(weft_launch *launch, weft_kernel *kernel, size_t 
     size_t offset[3] = {0, 0, 0}, part[3] = {global[0], 0, 0};
     pthread_mutex_lock(&kernel->lock);
     weft_status status = arguments_set(launch, kernel->cl, n_arguments, arguments);
-    // Mostly there is one. Only the others have an offset, for which PoCL compiles a kernel again.
+    // Usually there is one. Others have an offset, for which PoCL compiles a kernel again.
     for (int64_t i = 0; status == WEFT_OK && i < y.n * z.n; i++) {
         stretch_at(&y, &z, i, offset, part);
         status = enqueue(launch, kernel->cl, i > 0 ? offset : NULL, part, local);

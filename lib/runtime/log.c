@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages to the callback that a context was given.
+// Messages to the callback of a context.
 #include "runtime/log.h"
 
 #include <stdarg.h>

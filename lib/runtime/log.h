@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages to the callback that a context was given.
+// Messages to the callback of a context.
 #ifndef WEFT_LIB_LOG_H
 #define WEFT_LIB_LOG_H
 
 #include <weft/context.h>
 
-// As printf() does it, however long. Nothing where nobody listens.
+// As printf(), of any length. Does nothing without a callback.
 void weft_log(const weft_context *ctx, weft_log_level level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

@@ -20,7 +20,7 @@ typedef struct entry {
 struct weft_memo {
     pthread_mutex_t lock;
     entry *entries[SETS][PLACES];
-    unsigned char next[SETS]; // the place that is taken next where a set is full
+    unsigned char next[SETS]; // the place that is replaced next if a set is full
 };
 
 weft_status weft_memo_create(weft_memo **out)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a rehearsal writes down in place of calling OpenCL.
+// Records of a rehearsal, in place of calls of OpenCL.
 #include "runtime/notes.h"
 
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include "runtime/context.h"
 
 struct weft_notes {
-    weft_rehearsal told;
+    weft_rehearsal record;
     weft_refusal *refusals;
     weft_rehearsed_launch *launches;
     size_t refusal_room, launch_room;
@@ -21,7 +21,7 @@ struct weft_notes {
     const void *data[1 + WEFT_REHEARSAL_BUFFERS];
 };
 
-// Room for one more in an array of n; false, and noted, without memory.
+// Room for one more in an array of n; without memory false, and is_short.
 static bool make_room(weft_notes *notes, void **array, size_t *room, size_t n, size_t size)
 {
     if (n < *room)
@@ -38,27 +38,27 @@ static bool make_room(weft_notes *notes, void **array, size_t *room, size_t n, s
 
 static bool is_known(const weft_notes *notes, const weft_refusal *refusal)
 {
-    for (size_t i = 0; i < notes->told.n_refusals; ++i)
+    for (size_t i = 0; i < notes->record.n_refusals; ++i)
         if (strcmp(notes->refusals[i].variant, refusal->variant) == 0 &&
             strcmp(notes->refusals[i].reason, refusal->reason) == 0)
             return true;
     return false;
 }
 
-// A plan that is asked twice says the same twice.
+// A plan that is made twice has the same refusals twice.
 static void note_refusal(void *user, const char *variant, const char *reason)
 {
     weft_notes *notes = user;
     weft_refusal refusal;
     snprintf(refusal.variant, sizeof(refusal.variant), "%s", variant);
     snprintf(refusal.reason, sizeof(refusal.reason), "%s", reason);
-    const size_t n = notes->told.n_refusals;
+    const size_t n = notes->record.n_refusals;
     void *array = notes->refusals;
     if (!notes->is_begun || is_known(notes, &refusal) ||
         !make_room(notes, &array, &notes->refusal_room, n, sizeof(refusal)))
         return;
     notes->refusals = array;
-    notes->refusals[notes->told.n_refusals++] = refusal;
+    notes->refusals[notes->record.n_refusals++] = refusal;
 }
 
 static size_t local_bytes_of(size_t n_arguments, const weft_argument *arguments)
@@ -69,8 +69,8 @@ static size_t local_bytes_of(size_t n_arguments, const weft_argument *arguments)
     return bytes;
 }
 
-// 0 where the driver does not say.
-static size_t ask_bytes(const weft_context *ctx, cl_kernel kernel, cl_kernel_work_group_info what)
+// 0 if the driver has no answer.
+static size_t query_bytes(const weft_context *ctx, cl_kernel kernel, cl_kernel_work_group_info what)
 {
     cl_ulong bytes = 0;
     const cl_int code =
@@ -102,10 +102,10 @@ weft_status weft_notes_launch(weft_notes *notes, const weft_context *ctx, const 
     memcpy(launch.local, local, sizeof(launch.local));
     if (kernel->cl) {
         launch.max_items = kernel->max_items;
-        launch.kernel_local_bytes = ask_bytes(ctx, kernel->cl, CL_KERNEL_LOCAL_MEM_SIZE);
-        launch.kernel_private_bytes = ask_bytes(ctx, kernel->cl, CL_KERNEL_PRIVATE_MEM_SIZE);
+        launch.kernel_local_bytes = query_bytes(ctx, kernel->cl, CL_KERNEL_LOCAL_MEM_SIZE);
+        launch.kernel_private_bytes = query_bytes(ctx, kernel->cl, CL_KERNEL_PRIVATE_MEM_SIZE);
     }
-    const size_t n = notes->told.n_launches;
+    const size_t n = notes->record.n_launches;
     if (n > 0 && is_again(&notes->launches[n - 1], &launch)) {
         notes->launches[n - 1].times += times;
         return WEFT_OK;
@@ -114,14 +114,14 @@ weft_status weft_notes_launch(weft_notes *notes, const weft_context *ctx, const 
     if (!make_room(notes, &array, &notes->launch_room, n, sizeof(launch)))
         return fail(WEFT_NO_MEMORY, "rehearsal: no memory to write down a launch");
     notes->launches = array;
-    notes->launches[notes->told.n_launches++] = launch;
+    notes->launches[notes->record.n_launches++] = launch;
     return WEFT_OK;
 }
 
 cl_mem weft_notes_scratch(weft_notes *notes, size_t bytes)
 {
-    if (notes->is_begun && bytes > notes->told.scratch_bytes)
-        notes->told.scratch_bytes = bytes;
+    if (notes->is_begun && bytes > notes->record.scratch_bytes)
+        notes->record.scratch_bytes = bytes;
     return weft_stand_in(0);
 }
 
@@ -144,7 +144,7 @@ weft_status weft_notes_create(weft_notes **out)
     *out = calloc(1, sizeof(**out));
     if (!*out)
         return fail(WEFT_NO_MEMORY, "rehearsal: no memory for notes");
-    (*out)->why = (weft_why){.told = note_refusal, .user = *out};
+    (*out)->why = (weft_why){.refused = note_refusal, .user = *out};
     return WEFT_OK;
 }
 
@@ -164,7 +164,7 @@ const weft_why *weft_notes_why(const weft_notes *notes)
 
 void weft_notes_begin(weft_notes *notes)
 {
-    notes->told = (weft_rehearsal){0};
+    notes->record = (weft_rehearsal){0};
     notes->is_short = false;
     notes->is_begun = true;
 }
@@ -174,7 +174,7 @@ const weft_rehearsal *weft_notes_end(weft_notes *notes)
     if (!notes->is_begun)
         return NULL;
     notes->is_begun = false;
-    notes->told.refusals = notes->refusals;
-    notes->told.launches = notes->launches;
-    return notes->is_short ? NULL : &notes->told;
+    notes->record.refusals = notes->refusals;
+    notes->record.launches = notes->launches;
+    return notes->is_short ? NULL : &notes->record;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a rehearsal writes down in place of calling OpenCL.
+// Records of a rehearsal, in place of calls of OpenCL.
 #ifndef WEFT_LIB_NOTES_H
 #define WEFT_LIB_NOTES_H
 
@@ -11,16 +11,15 @@
 
 typedef struct weft_notes weft_notes;
 
-// Nothing is written down before they are begun, and after they have ended. Destroying accepts
-// NULL.
+// Recording is between begin and end. Destroying accepts NULL.
 weft_status weft_notes_create(weft_notes **out);
 void weft_notes_destroy(weft_notes *notes);
 
-// As weft_rehearsal_begin() and weft_rehearsal_end() say it.
+// As weft_rehearsal_begin() and weft_rehearsal_end().
 void weft_notes_begin(weft_notes *notes);
 const weft_rehearsal *weft_notes_end(weft_notes *notes);
 
-// Where plans' reasons go.
+// Receives plans' reasons.
 const weft_why *weft_notes_why(const weft_notes *notes);
 
 // A kernel that would have been enqueued so many times in a row.
@@ -34,7 +33,7 @@ cl_mem weft_notes_scratch(weft_notes *notes, size_t bytes);
 // A caller's buffer that holds `data`; NULL where there are too many.
 cl_mem weft_notes_buffer(weft_notes *notes, const void *data);
 
-// What it holds; NULL for nothing, and where there are no notes.
+// Contents of a buffer; NULL if it has none, or there are no notes.
 const void *weft_notes_data(const weft_notes *notes, cl_mem buffer);
 
 #endif

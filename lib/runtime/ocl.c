@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// OpenCL's error codes, what kind of failure they are, and texts that OpenCL answers.
+// OpenCL's error codes, the statuses for them, and texts that OpenCL returns.
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -9,7 +9,7 @@
     case code:                                                                                     \
         return #code
 
-// "CL_OUT_OF_RESOURCES" for -5; "unknown" for what the headers do not name.
+// "CL_OUT_OF_RESOURCES" for -5; "unknown" for others.
 static const char *error_name(cl_int code)
 {
     switch (code) {
@@ -108,7 +108,7 @@ weft_status weft_cl_check(cl_int code, const char *what, const char *call)
     return fail_as(status_of(code), code, what, call);
 }
 
-// A buffer that is too large for the device is a want of memory, too.
+// A buffer that is too large for the device is a lack of memory, too.
 static weft_status buffer_status_of(cl_int code)
 {
     return code == CL_INVALID_BUFFER_SIZE ? WEFT_NO_MEMORY : status_of(code);
@@ -123,7 +123,7 @@ weft_status weft_cl_buffer_check(cl_int code, const char *what, size_t bytes)
     return fail_as(buffer_status_of(code), code, what, call);
 }
 
-// Of a blocking call that gave `code` and, if all went well, `done`, which is released.
+// Result of a blocking call that gave `code` and, on success, the event `done`, which is released.
 static weft_status copied(cl_int code, cl_event done, const char *call, size_t bytes,
                           const char *what)
 {

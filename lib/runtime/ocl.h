@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one internal door to OpenCL, and the one check that OpenCL calls pass.
+// Includes OpenCL's headers, and checks the results of OpenCL calls.
 #ifndef WEFT_LIB_OCL_H
 #define WEFT_LIB_OCL_H
 
@@ -10,35 +10,34 @@
 #include "base/fail.h"
 
 // WEFT_OK for CL_SUCCESS; else records "<what>: <call> failed: CL_OUT_OF_RESOURCES (-5)" and
-// returns the status of that kind: no memory, lost device, or WEFT_OPENCL_ERROR.
+// returns the status: no memory, lost device, or WEFT_OPENCL_ERROR.
 weft_status weft_cl_check(cl_int code, const char *what, const char *call);
 
-// The same of clCreateBuffer(), with the bytes that were wanted. Too many for the device are
+// The same for clCreateBuffer(), with the requested bytes. Too many for the device are
 // WEFT_NO_MEMORY.
 weft_status weft_cl_buffer_check(cl_int code, const char *what, size_t bytes);
 
-// Reads a part of a buffer, or writes it, and comes back when that is done. A blocking write alone
-// may come back once it has copied what it is to write, as in Intel's runtime for CPUs; and in
-// Mesa's rusticl (22.3) blocking calls come back early where another thread flushes the queue
-// meanwhile.
+// Reads a part of a buffer, or writes it, and returns when that is done. A blocking write alone may
+// return once it has copied the data, as in Intel's runtime for CPUs; and in Mesa's rusticl (22.3)
+// blocking calls return early if another thread flushes the queue meanwhile.
 weft_status weft_cl_read(cl_command_queue queue, cl_mem buffer, size_t start, size_t bytes,
                          void *out, cl_uint n_wait, const cl_event *wait, const char *what);
 weft_status weft_cl_write(cl_command_queue queue, cl_mem buffer, size_t bytes, const void *in,
                           const char *what);
 
-// Whether that is why clCreateBuffer() failed: fewer bytes may do, or others released.
+// Whether clCreateBuffer() failed for lack of memory: fewer bytes may do, or releasing others.
 bool weft_cl_is_full(cl_int code);
 
-// A text that the device or platform answers, from malloc(): "" where it gives no answer, NULL
-// where there is no memory.
+// A text from the device or platform, from malloc(): "" if there is no answer, NULL if there is no
+// memory.
 char *weft_device_text(cl_device_id device, cl_device_info what);
 char *weft_platform_text(cl_platform_id platform, cl_platform_info what);
 
-// Whether the implementation keeps what it compiled for later processes, and compiles once more to
-// give it away: PoCL. False where that cannot be told.
+// Whether the implementation caches compiled programs on disk, and compiles again to return a
+// binary: PoCL. False if unknown.
 bool weft_device_keeps_programs(cl_device_id device);
 
-// Whether its sub-groups are those of OpenCL C 3.0: no extension's, and unknown to OpenCL C 1.2.
+// Whether sub-groups are those of OpenCL C 3.0: not an extension's, and unknown to OpenCL C 1.2.
 bool weft_device_has_own_subgroups(cl_device_id device);
 
 #endif

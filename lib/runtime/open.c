@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Contexts: made over the caller's device or over one that is found, and taken apart.
+// Contexts: created on the caller's device or on one that is found, and destroyed.
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS // clCreateCommandQueue: the one that OpenCL 1.2 has
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@
 
 static const uint64_t default_cache_bytes = UINT64_C(256) << 20;
 
-// The built-in profile that $WEFT_PROFILE names; NULL where it names none.
+// The built-in profile of $WEFT_PROFILE; NULL if that is not set.
 static weft_status profile_wanted(const weft_limits **out)
 {
     const char *wanted = getenv("WEFT_PROFILE");
@@ -173,7 +173,7 @@ weft_status weft_context_open(weft_context **out, const weft_context_params *par
     return status;
 }
 
-// A rehearsal without a device has nothing that a child cannot use.
+// A rehearsal without a device has nothing that a child process cannot use.
 static bool is_of_parent(const weft_context *ctx)
 {
     return ctx->cl && weft_process_is_forked();

@@ -3,8 +3,8 @@
 //
 //     #define SCALE_PARAMETERS(P, AND) P(LONG, n) AND P(NUMBER(ACC), factor) AND P(OUT(T), Y)
 //
-// stands in a header of cl/. The kernel declares SCALE_PARAMETERS(DECLARE, COMMA)
-// (cl/base/parameters.clh). The host has a struct of them, fills it in by names, and lists the
+// is in a header of cl/. The kernel declares SCALE_PARAMETERS(DECLARE, COMMA)
+// (cl/base/parameters.clh). The host has a struct of them, sets its fields by name, and lists the
 // arguments, so that number, order and sizes are the kernel's:
 //
 //     typedef struct { SCALE_PARAMETERS(FIELD, ) } scale_arguments;
@@ -45,7 +45,7 @@
 #define LISTED_LOCAL(T)      LOCAL_ARGUMENT
 #define LISTED_SOLE_LOCAL(T) LOCAL_ARGUMENT
 
-// Adds those of a list, which point into *a.
+// Adds the arguments of a list, which point into *a.
 #define ADD_LISTED(arguments, ...)                                                                 \
     do {                                                                                           \
         const weft_argument listed[] = {__VA_ARGS__};                                              \

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Asking a kernel, before anything is planned, how many items its groups may have.
+// Queries a kernel for its largest group size, before any plan.
 #include "runtime/probe.h"
 
 #include "base/clamp.h"
@@ -7,13 +7,13 @@
 #include "runtime/context.h"
 #include "runtime/log.h"
 
-// Items of the largest group that is planned for.
+// Items of the largest group of a plan.
 static int group_items(const weft_limits *limits)
 {
     return limits->max_block / (limits->vector_width * limits->vectors);
 }
 
-static weft_status ask(weft_context *ctx, int wanted, size_t *items)
+static weft_status query(weft_context *ctx, int wanted, size_t *items)
 {
     weft_defines defines = {0};
     weft_defines_add(&defines, "ITEMS", wanted);
@@ -36,7 +36,7 @@ void weft_limits_probe(weft_context *ctx, weft_limits *limits)
         return;
     const weft_sentence kept = weft_sentence_keep();
     size_t items = 0;
-    if (ask(ctx, wanted, &items) != WEFT_OK) {
+    if (query(ctx, wanted, &items) != WEFT_OK) {
         weft_log(ctx, WEFT_LOG_WARNING, "%s; groups of %d items are taken for possible",
                  weft_last_error(), wanted);
         weft_sentence_give_back(&kept);

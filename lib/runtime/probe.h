@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a device says of its groups, and what kernels on it really get.
+// The group size that a device claims, and the one that kernels get.
 #ifndef WEFT_LIB_PROBE_H
 #define WEFT_LIB_PROBE_H
 
 #include "runtime/ocl.h"
 
-// Lowers the device's own limits to groups that its kernels take. Where a group may have several
-// items the least kernel there is, cl/runtime/probe.cl, is compiled or found on disk, and asked;
-// limits whose groups are one item are left alone, and nothing is compiled. The same device gives
-// the same limits, whatever was done with it before. A kernel that does not compile or gives no
-// answer changes nothing, and is a warning in the log: what a kernel takes is asked after each
-// build too. `ctx` needs its device and its cache by now; its statistics do not count the probe.
+// Lowers the device's own limits to groups that its kernels take. If a group may have several
+// items, a minimal kernel, cl/runtime/probe.cl, is compiled or loaded from disk, and queried;
+// limits whose groups are one item are unchanged, and nothing is compiled. The same device always
+// gets the same limits. If the kernel does not compile or gives no answer, nothing changes, and a
+// warning is logged: each kernel is also queried after its build. `ctx` must have its device and
+// its cache; its statistics do not count the probe.
 void weft_limits_probe(weft_context *ctx, weft_limits *limits);
 
 #endif

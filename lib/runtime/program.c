@@ -10,15 +10,15 @@
 #include "runtime/context.h"
 #include "runtime/kernel.h"
 
-// The table's lock guards the list alone. A program's own lock is held while it is built, so that
-// different programs build side by side and the same one is built once.
+// The table's lock guards the list alone. A program's own lock is locked while it is built, so that
+// different programs build in parallel and the same one is built once.
 typedef struct weft_program {
     struct weft_program *next;
     const char *source_name;
-    weft_defines defines; // those that were asked for, and what the device's verdict adds
+    weft_defines defines; // the requested ones, and those of the device's verdict
     size_t given;         // characters of the former
     pthread_mutex_t lock;
-    cl_program cl; // NULL until it is built, and again after a build that failed
+    cl_program cl; // NULL until it is built, and after a failed build
     weft_kernel *kernels;
 } weft_program;
 
@@ -27,8 +27,8 @@ struct weft_program_table {
     weft_program *first;
 };
 
-// What kernels do without on this device, or have besides what its compiler says: in every
-// program's defines, and in none's where there is nothing to say.
+// Features that kernels must avoid on this device, or that it has beyond what its compiler says: in
+// the defines of all programs; none if there are no such features.
 static void add_verdict(weft_defines *defines, const weft_context *ctx)
 {
     const unsigned failed = ctx->limits.failed_trials;
@@ -88,7 +88,7 @@ static bool is_same(const weft_program *program, const weft_source *source,
            strcmp(program->source_name, source->name) == 0;
 }
 
-// The entry of that program, new and not yet built where there was none; NULL without memory.
+// The program's entry, which is created, not yet built, if there is none; NULL without memory.
 static weft_program *entry_of(const weft_context *ctx, const weft_source *source,
                               const weft_defines *defines)
 {
@@ -118,7 +118,7 @@ static weft_kernel *kernel_find(weft_program *program, const char *name)
     return kernel;
 }
 
-static size_t ask_max_items(const weft_context *ctx, cl_kernel kernel)
+static size_t query_max_items(const weft_context *ctx, cl_kernel kernel)
 {
     size_t items = 0;
     if (!kernel)
@@ -128,9 +128,9 @@ static size_t ask_max_items(const weft_context *ctx, cl_kernel kernel)
     return code == CL_SUCCESS && items > 0 ? items : ctx->limits.max_items;
 }
 
-// Keeps `cl` in the program under its name; releases it where that cannot be done.
-static weft_status kernel_keep(const weft_context *ctx, weft_program *program, const char *name,
-                               cl_kernel cl, weft_kernel **out)
+// Adds `cl` to the program's kernels under its name; releases it on failure.
+static weft_status kernel_add(const weft_context *ctx, weft_program *program, const char *name,
+                              cl_kernel cl, weft_kernel **out)
 {
     weft_kernel *kernel = calloc(1, sizeof(*kernel));
     const size_t size = strlen(name) + 1;
@@ -147,7 +147,7 @@ static weft_status kernel_keep(const weft_context *ctx, weft_program *program, c
     kernel->source_name = program->source_name;
     kernel->options = program->defines.text;
     kernel->cl = cl;
-    kernel->max_items = ask_max_items(ctx, cl);
+    kernel->max_items = query_max_items(ctx, cl);
     pthread_mutex_init(&kernel->lock, NULL);
     kernel->next = program->kernels;
     program->kernels = kernel;
@@ -155,8 +155,8 @@ static weft_status kernel_keep(const weft_context *ctx, weft_program *program, c
     return WEFT_OK;
 }
 
-// Under the program's lock: the kernel of a program that may have to be built first, where there is
-// a device to build it for.
+// Under the program's lock: the program's kernel. Builds the program first if needed, and if there
+// is a device to build it for.
 static weft_status kernel_make(weft_context *ctx, weft_program *program, const weft_source *source,
                                const char *name, weft_kernel **out)
 {
@@ -165,7 +165,7 @@ static weft_status kernel_make(weft_context *ctx, weft_program *program, const w
         TRY(weft_program_kernel(program->cl, source, name, &cl));
     else if (ctx->cl)
         TRY(weft_program_build(ctx, source, &program->defines, name, &program->cl, &cl));
-    return kernel_keep(ctx, program, name, cl, out);
+    return kernel_add(ctx, program, name, cl, out);
 }
 
 weft_status weft_kernel_get(weft_context *ctx, const weft_source *source,

@@ -10,20 +10,20 @@
 typedef struct weft_kernel weft_kernel;
 
 // The kernel `name` of `source` built with `defines`: from memory, else from disk, else compiled.
-// Several threads may ask at once; each program is built once, and others that need it wait for it
-// alone.
+// Threads may call it in parallel; each program is built once, and others wait only for a program
+// that they need.
 weft_status weft_kernel_get(weft_context *ctx, const weft_source *source,
                             const weft_defines *defines, const char *name, weft_kernel **out);
 
-// CL_KERNEL_WORK_GROUP_SIZE: below the plan's group means plan again.
+// CL_KERNEL_WORK_GROUP_SIZE: if it is below the plan's group, plan again.
 size_t weft_kernel_max_items(const weft_kernel *kernel);
 
-// One of several kernels that share a group: *most becomes what it takes, if that is less.
+// One of several kernels with the same group: lowers *most to its largest group size.
 weft_status weft_kernel_narrow(weft_kernel **out, size_t *most, weft_context *ctx,
                                const weft_source *source, const weft_defines *defines,
                                const char *name);
 
-// All programs of a context, of which there are none yet. Destroying accepts NULL.
+// All programs of a context, empty at first. Destroying accepts NULL.
 typedef struct weft_program_table weft_program_table;
 weft_status weft_program_table_create(weft_program_table **out);
 void weft_program_table_destroy(weft_program_table *table);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rehearsals: contexts whose calls are written down, and buffers that stand in for real ones.
+// Rehearsals: contexts that record calls, and handles in place of buffers.
 #include <weft/rehearsal.h>
 
 #include <stdlib.h>
@@ -26,8 +26,8 @@ static weft_status create_alone(weft_context **out, const weft_limits *limits)
     return weft_pool_create(&ctx->pool, weft_usual_scratch(limits));
 }
 
-// With the real one's log, folder of programs and room for scratch memory, and its limits where
-// none are given: those as they are, whatever $WEFT_PROFILE says by now.
+// With the real context's log, cache folder and bound on scratch memory, and its limits if none are
+// given: unchanged, whatever $WEFT_PROFILE is now.
 static weft_status create_on(weft_context **out, const weft_limits *limits,
                              const weft_context *real)
 {
@@ -42,7 +42,7 @@ static weft_status create_on(weft_context **out, const weft_limits *limits,
                                          .trusts_device = real->trusts_device)));
     if (!limits)
         (*out)->limits = real->limits;
-    weft_memo_destroy((*out)->memo); // a rehearsal tells its reasons each time
+    weft_memo_destroy((*out)->memo); // a rehearsal replans, to record reasons each time
     (*out)->memo = NULL;
     return WEFT_OK;
 }

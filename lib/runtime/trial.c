@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Trials of a device: build, run, compare; and how fast fma() is.
+// Trials of a device: build, run, compare; and the speed of fma().
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS // clCreateCommandQueue: the one that OpenCL 1.2 has
 #include "runtime/trial.h"
 
@@ -17,8 +17,8 @@
 #include "runtime/log.h"
 #include "runtime/program.h"
 
-// As cl/runtime/trial.cl has them.
-enum { N_TRIALS = 11, N_IN = 1024, N_CHECKED = 64, TURNS = 4, TIME_FMA = 1 << 16 };
+// As in cl/runtime/trial.cl.
+enum { N_TRIALS = 11, N_IN = 1024, N_CHECKED = 64, ITERATIONS = 4, TIME_FMA = 1 << 16 };
 
 static const double most_seconds = 5;
 static const char what_we_are[] = "trials"; // in messages
@@ -31,14 +31,14 @@ typedef struct trials {
     weft_context *ctx;
     const weft_limits *limits;
     group group;
-    double end; // no trial begins behind it
+    double end; // no trial begins after it
     cl_command_queue queue;
     cl_mem in_buffer, out_buffer;
     cl_int in[N_IN], out[N_TRIALS][N_IN];
 } trials;
 
-// What comes out of a trial, at its place among all; whether that is right; and the bits of what is
-// in the same kernel.
+// A trial's name in messages and the check of its part of the output; and a kernel with the bits of
+// its trials.
 typedef struct trial {
     const char *words;
     bool (*is_right)(const trials *t, const cl_int *out);
@@ -54,13 +54,13 @@ static const trial_kernel alone = {"try_alone",
                                    WEFT_TRIAL_F64 | WEFT_TRIAL_F16 | WEFT_TRIAL_FMA |
                                        WEFT_TRIAL_STREAMS | WEFT_TRIAL_FETCHES |
                                        WEFT_TRIAL_STRUCTS | WEFT_TRIAL_SELECTS,
-                                   "what items do alone"};
+                                   "work of single items"};
 static const trial_kernel groups = {"try_groups", WEFT_TRIAL_TREES | WEFT_TRIAL_BARRIERS,
-                                    "what groups do together"};
+                                    "work of groups"};
 static const trial_kernel sub_groups = {"try_sub_groups", WEFT_TRIAL_SHUFFLES | WEFT_TRIAL_SIZES,
                                         "sub-groups"};
 
-// ---- what comes out
+// ---- expected output
 
 static bool is_each(const trials *t, const cl_int *out, int (*value)(int x, int next))
 {
@@ -138,10 +138,10 @@ static bool are_sums(const trials *t, const cl_int *out)
 static bool are_passed_around(const trials *t, const cl_int *out)
 {
     const int n = group_size(t);
-    static const int binomial[TURNS + 1] = {1, 4, 6, 4, 1};
+    static const int binomial[ITERATIONS + 1] = {1, 4, 6, 4, 1};
     for (int i = 0; i < 2 * n; i++) {
         int sum = 0;
-        for (int k = 0; k <= TURNS; k++)
+        for (int k = 0; k <= ITERATIONS; k++)
             sum += binomial[k] * t->in[i / n * n + (i + k) % n];
         if (out[i] != sum)
             return false;
@@ -149,17 +149,17 @@ static bool are_passed_around(const trials *t, const cl_int *out)
     return true;
 }
 
-// Where the other item is in the same sub-group; elsewhere anything may come.
+// If the other item is in the same sub-group; elsewhere any value may come.
 static bool are_shuffled(const trials *t, const cl_int *out)
 {
     const int n = group_size(t), width = out[0];
     if (width < 1 || (width & (width - 1)) != 0)
         return false;
-    for (int turn = 0; turn < TURNS; turn++) {
-        const int *down = out + 1 + 2 * turn * n, *up = down + n;
+    for (int d = 0; d < ITERATIONS; d++) {
+        const int *down = out + 1 + 2 * d * n, *up = down + n;
         for (int i = 0; i < n; i++) {
-            const int further = i + (1 << turn);
-            const int back = i - (int)min_i64(i / t->group.items, 1 << turn);
+            const int further = i + (1 << d);
+            const int back = i - (int)min_i64(i / t->group.items, 1 << d);
             if (further < n && further / width == i / width && down[i] != t->in[further])
                 return false;
             if (back / width == i / width && up[i] != t->in[back])
@@ -177,14 +177,14 @@ static const trial all_trials[N_TRIALS] = {
     {"shuffles of sub-groups", are_shuffled},
     {"sizes of sub-groups", is_group_copy},
     {"stores past the caches", is_copy},
-    {"asking for memory ahead", is_copy},
+    {"prefetches", is_copy},
     {"copies of structs", is_copy},
     {"selects between vectors", is_selected},
     {"sums in local memory", are_sums},
     {"barriers in loops", are_passed_around},
 };
 
-// What the device claims; what every device must hold is always tried.
+// The device's claims; features that every device must have are always tried.
 static unsigned claims_of(const weft_limits *limits)
 {
     unsigned claims = WEFT_TRIAL_FMA | WEFT_TRIAL_FETCHES | WEFT_TRIAL_STRUCTS;
@@ -198,7 +198,7 @@ static unsigned claims_of(const weft_limits *limits)
     return claims | (limits->least_subgroup > 0 ? WEFT_TRIAL_SIZES : 0U);
 }
 
-// 8 x 8 items, or as many as there may be along each dimension and in all.
+// 8 x 8 items, or as many as are allowed along each dimension and in all.
 static group group_of(const weft_limits *limits)
 {
     group g;
@@ -225,18 +225,18 @@ static weft_status build(const trials *t, unsigned bits, cl_program *out)
     return weft_program_try(t->ctx, &weft_source_trial, &defines, out);
 }
 
-static weft_status set_arguments(const trials *t, cl_kernel kernel, cl_int turns)
+static weft_status set_arguments(const trials *t, cl_kernel kernel, cl_int iterations)
 {
     TRY(weft_cl_check(clSetKernelArg(kernel, 0, sizeof(cl_mem), &t->in_buffer), what_we_are,
                       "clSetKernelArg"));
     TRY(weft_cl_check(clSetKernelArg(kernel, 1, sizeof(cl_mem), &t->out_buffer), what_we_are,
                       "clSetKernelArg"));
-    return weft_cl_check(clSetKernelArg(kernel, 2, sizeof(turns), &turns), what_we_are,
+    return weft_cl_check(clSetKernelArg(kernel, 2, sizeof(iterations), &iterations), what_we_are,
                          "clSetKernelArg");
 }
 
 static weft_status enqueue(const trials *t, cl_kernel kernel, const trial_kernel *which,
-                           cl_int turns)
+                           cl_int iterations)
 {
     const size_t items = (size_t)t->group.items, items_y = (size_t)t->group.items_y;
     size_t n_groups[3] = {1, 1, 1}, local[3] = {1, 1, 1};
@@ -250,7 +250,7 @@ static weft_status enqueue(const trials *t, cl_kernel kernel, const trial_kernel
         n_groups[0] = N_CHECKED / (4 * (size_t)t->limits->vector_width);
     }
     const size_t global[3] = {n_groups[0] * local[0], n_groups[1] * local[1], n_groups[2]};
-    TRY(set_arguments(t, kernel, turns));
+    TRY(set_arguments(t, kernel, iterations));
     return weft_cl_check(
         clEnqueueNDRangeKernel(t->queue, kernel, 3, NULL, global, local, 0, NULL, NULL),
         what_we_are, "clEnqueueNDRangeKernel");
@@ -265,14 +265,14 @@ static bool takes_group(const trials *t, cl_kernel kernel, const trial_kernel *w
     return code != CL_SUCCESS || which == &alone || items >= (size_t)group_size(t);
 }
 
-// Over an output in which nothing is right.
+// Starts with an output in which nothing is right.
 static weft_status run_kernel(trials *t, cl_kernel kernel, const trial_kernel *which)
 {
     if (!takes_group(t, kernel, which))
         return WEFT_UNSUPPORTED;
     memset(t->out, 0x81, sizeof(t->out));
     TRY(weft_cl_write(t->queue, t->out_buffer, sizeof(t->out), t->out, what_we_are));
-    TRY(enqueue(t, kernel, which, TURNS));
+    TRY(enqueue(t, kernel, which, ITERATIONS));
     return weft_cl_read(t->queue, t->out_buffer, 0, sizeof(t->out), t->out, 0, NULL, what_we_are);
 }
 
@@ -285,8 +285,8 @@ static weft_status run(trials *t, cl_program program, const trial_kernel *which)
     return status;
 }
 
-// Bits of what was tried and is not right; and of that, what was not even answered. From a lack of
-// memory, or of the device, nothing follows for what was tried.
+// Bits of trials with wrong results; and of those that were not answered. A lack of memory, or a
+// lost device, says nothing about a trial.
 typedef struct answers {
     unsigned wrong, missing;
 } answers;
@@ -313,7 +313,7 @@ static answers answers_in(trials *t, cl_program program, const trial_kernel *whi
     return a;
 }
 
-// Of a program that is made for these alone.
+// Of a program that is made for these trials alone.
 static answers answers_of(trials *t, const trial_kernel *which, unsigned bits)
 {
     cl_program program = NULL;
@@ -327,8 +327,8 @@ static answers answers_of(trials *t, const trial_kernel *which, unsigned bits)
 
 // ---- all of them
 
-// Whether a kernel in which nothing is tried is made and runs. Where it is not, nothing follows
-// from what else failed: no room on a disk, or a cache of the driver's that is damaged.
+// Whether a kernel without trials is built and runs. If not, other failures say nothing: no room on
+// a disk, or a damaged cache of the driver.
 static bool runs_at_all(trials *t)
 {
     cl_program program = NULL;
@@ -352,13 +352,13 @@ static bool has_time(const trials *t)
     return weft_clock() <= t->end;
 }
 
-// Without an answer a doubt stays.
-static void settle(trials *t, const trial_kernel *which, unsigned bit, const char *words,
-                   weft_verdict *verdict)
+// Without an answer the trial remains in doubt.
+static void retry(trials *t, const trial_kernel *which, unsigned bit, const char *words,
+                  weft_verdict *verdict)
 {
     const answers a = answers_of(t, which, bit);
     if (a.missing || (a.wrong && !runs_at_all(t))) {
-        weft_log(t->ctx, WEFT_LOG_WARNING, "%s: wrong once, and %s; plans do without", words,
+        weft_log(t->ctx, WEFT_LOG_WARNING, "%s: wrong once, and %s; plans do not use it", words,
                  none_runs);
         return;
     }
@@ -369,23 +369,23 @@ static void settle(trials *t, const trial_kernel *which, unsigned bit, const cha
              a.wrong ? "wrong twice" : "wrong once");
 }
 
-// What was not right, one by one.
-static void settle_doubts(trials *t, const trial_kernel *which, weft_verdict *verdict)
+// Repeats trials with wrong results, one by one.
+static void retry_all(trials *t, const trial_kernel *which, weft_verdict *verdict)
 {
     for (int i = 0; i < N_TRIALS; i++) {
         const unsigned bit = 1U << i;
         if (!(verdict->doubted & which->bits & bit))
             continue;
         if (has_time(t))
-            settle(t, which, bit, all_trials[i].words, verdict);
+            retry(t, which, bit, all_trials[i].words, verdict);
         else
             weft_log(t->ctx, WEFT_LOG_WARNING,
-                     "%s: wrong once, and trials take too long; plans do without",
+                     "%s: wrong once, and trials take too long; plans do not use it",
                      all_trials[i].words);
     }
 }
 
-// For the first time.
+// Runs trials for the first time.
 static void try_first(trials *t, const trial_kernel *which, unsigned bits, weft_verdict *verdict)
 {
     const answers a = answers_of(t, which, bits);
@@ -404,10 +404,10 @@ static void try_kernel(trials *t, const trial_kernel *which, unsigned claims, we
         leave_out(t, which->words, "trials take too long");
     else if (bits)
         try_first(t, which, bits, verdict);
-    settle_doubts(t, which, verdict);
+    retry_all(t, which, verdict);
 }
 
-// Lowers *least to the seconds of one run, where it runs.
+// Lowers *least to the seconds of one run, if it runs.
 static bool time_run(trials *t, cl_kernel kernel, double *least)
 {
     enum { TIMED_TURNS = 4096 };
@@ -421,10 +421,10 @@ static bool time_run(trials *t, cl_kernel kernel, double *least)
     return true;
 }
 
-// In hardware it takes no longer than a product and a sum; in software many times as long. Both run
-// by turns, until it is one or the other: what else the machine does makes a run longer, and none
-// shorter. All of them take a few milliseconds, and are not cut short on a busy machine, which
-// needs them most. False where one fails.
+// In hardware fma() takes no longer than a product and a sum; in software many times as long. Both
+// run alternately until it is one or the other: other load makes a run longer, never shorter. All
+// runs take a few milliseconds, and are completed on a busy machine, which needs them most. False
+// after a failure.
 static bool compare_runs(trials *t, cl_kernel fused, cl_kernel apart, bool *is_faster)
 {
     enum { LEAST_RUNS = 4, MOST_RUNS = 32 };
@@ -455,7 +455,7 @@ static bool time_kernels(trials *t, cl_program program, bool *is_fast)
     return is_timed;
 }
 
-// False where there is no answer. That it does not compile is one.
+// False if there is no answer. Not compiling is one.
 static bool time_fma(trials *t, bool *is_fast)
 {
     cl_program program = NULL;
@@ -468,7 +468,7 @@ static bool time_fma(trials *t, bool *is_fast)
     return is_timed;
 }
 
-// What is measured where the device's answer is not plausible.
+// Measures what the device's answer is not plausible for.
 static void measure(trials *t, weft_verdict *verdict)
 {
     const weft_limits *limits = t->limits;
@@ -490,7 +490,7 @@ static void measure(trials *t, weft_verdict *verdict)
     verdict->is_measured = true;
 }
 
-// ---- the house around them
+// ---- set-up and clean-up
 
 static bool make(trials *t)
 {
@@ -527,7 +527,7 @@ bool weft_verdict_is_whole(const weft_verdict *verdict, const weft_limits *limit
     return (claims_of(limits) & ~verdict->tried) == 0 && verdict->is_measured;
 }
 
-// What is most often claimed and not held comes first: where time is short, it was tried.
+// Features that are most often claimed wrongly come first: they are tried even if time is short.
 void weft_trials_run(weft_context *ctx, const weft_limits *limits, weft_verdict *verdict)
 {
     static const trial_kernel *const kernels[] = {&sub_groups, &groups, &alone};

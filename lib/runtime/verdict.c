@@ -14,7 +14,7 @@
 #include "runtime/program.h"
 #include "runtime/trial.h"
 
-// What a verdict is on disk: numbers in text, that read back as they were or not at all.
+// A verdict on disk: numbers as text, which are read back unchanged or rejected.
 enum { RECORD_SIZE = 128 };
 
 static const char record_format[] = "tried %x failed %x doubted %x measured %d fma %d cache %llu";
@@ -42,7 +42,7 @@ static bool read_record(const weft_blob *record, weft_verdict *out)
     return record_of(out, again).size == record->size && strcmp(text, again) == 0;
 }
 
-// Of this process, as long as it lives.
+// Verdicts of this process, for its lifetime.
 typedef struct remembered {
     struct remembered *next;
     weft_verdict verdict;
@@ -52,8 +52,8 @@ typedef struct remembered {
 static pthread_mutex_t memory_lock = PTHREAD_MUTEX_INITIALIZER;
 static remembered *memory;
 
-// One thread at a time asks the disk and makes trials: what others wait for they find remembered,
-// and no trial takes the cores that another one is timed on.
+// One thread at a time reads the disk and makes trials: others wait, and find the result in memory.
+// No trial takes the cores on which another one is timed.
 static pthread_mutex_t trials_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static bool recall(const weft_blob *key, weft_verdict *out)
@@ -68,7 +68,7 @@ static bool recall(const weft_blob *key, weft_verdict *out)
     return at;
 }
 
-// Takes the key over.
+// Takes ownership of the key.
 static void remember(weft_blob *key, const weft_verdict *verdict)
 {
     remembered *new = malloc(sizeof(*new));
@@ -110,9 +110,9 @@ static void save(weft_context *ctx, const weft_blob *key, const weft_verdict *ve
     weft_cache_save(ctx->cache, key, &record);
 }
 
-// From memory, else from disk; what is missing there by trials. The key becomes the memory's. A
-// process is content with what it found first, in which all contexts on the device are to be the
-// same; the next one tries what was left out.
+// From memory, else from disk; missing parts by trials. Takes ownership of the key. A process keeps
+// its first verdict, so that all its contexts on the device are the same; the next process tries
+// what was omitted.
 static weft_verdict verdict_on(weft_context *ctx, const weft_limits *limits, weft_blob *key)
 {
     weft_verdict verdict;

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// What came out when a device was tried: found out once, and remembered.
+// Results of a device's trials: found once, and cached.
 #ifndef WEFT_LIB_VERDICT_H
 #define WEFT_LIB_VERDICT_H
 
 #include "runtime/ocl.h"
 
-// Takes from the device's own limits what fails when it is tried, and gives them what was measured
-// where the device's answer cannot be (trial.h). What came out is remembered for the device, its
-// driver and this version of weft: by the process, and in the folder of compiled programs, where
-// nothing is compiled the next time, but for what was left out.
+// Removes from the device's own limits the features that fail when tried, and replaces impossible
+// answers by measurements (trial.h). The verdict is stored for the device, its driver and this
+// version of weft: in the process, and in the folder of compiled programs, so that later processes
+// compile only the trials that were omitted.
 void weft_limits_try(weft_context *ctx, weft_limits *limits);
 
-// The process forgets all verdicts: for tests. No context is being made meanwhile.
+// Removes all verdicts of the process: for tests. No context may be created meanwhile.
 void weft_limits_forget(void);
 
 #endif

@@ -13,15 +13,15 @@
 #include "runtime/context.h"
 #include "runtime/notes.h"
 
-// A block is pending until `last` completes, and taken between take and give; both at once where
-// its own in-order queue takes it again. It is idle when it is neither.
+// A block is pending until `last` completes, and taken between take and give; both at once if its
+// own in-order queue takes it again. Otherwise it is idle.
 typedef struct block {
     struct block *next;
     cl_mem buffer;
     uint64_t bytes;
     bool taken;
-    cl_event last;          // NULL: nothing in flight uses the block
-    cl_command_queue queue; // that `last` is on, retained with it
+    cl_event last;          // NULL: no command in flight uses the block
+    cl_command_queue queue; // of `last`, retained with it
     bool is_flushed;        // the queue, up to `last`
 } block;
 
@@ -63,7 +63,7 @@ static void last_forget(block *p)
     p->queue = NULL;
 }
 
-// Unlinks and releases *link. A buffer that is still in use is released by OpenCL when it is not.
+// Unlinks and releases *link. OpenCL releases a buffer that is still in use later.
 static void block_release(weft_pool *pool, block **link)
 {
     block *gone = *link;
@@ -93,8 +93,8 @@ uint64_t weft_pool_bytes(weft_pool *pool)
     return bytes;
 }
 
-// Complete, or ended by an error: either way nothing uses the buffer any more. Of an event that
-// gives no answer, which `code` tells, nobody knows.
+// Complete, or ended by an error: in both cases the buffer is no longer in use. Unknown, and false,
+// if the event gives no answer, only the error in `code`.
 static bool is_complete(cl_event event, cl_int *code)
 {
     cl_int state = CL_QUEUED;
@@ -102,8 +102,8 @@ static bool is_complete(cl_event event, cl_int *code)
     return *code == CL_SUCCESS && state <= CL_COMPLETE;
 }
 
-// Forgets the events that are complete. The error of one that gives no answer.
-static cl_int settle(weft_pool *pool)
+// Releases complete events. Returns the error of one that gives no answer.
+static cl_int release_complete(weft_pool *pool)
 {
     cl_int code, silent = CL_SUCCESS;
     for (block *p = pool->first; p; p = p->next) {
@@ -125,7 +125,7 @@ static bool is_in_order(cl_command_queue queue)
            !(properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
 }
 
-// The smallest block that will do: idle, or pending on the very queue that will use it next.
+// The smallest block that fits: idle, or pending on the queue that will use it next.
 static block *block_find(weft_pool *pool, cl_command_queue queue, bool in_order, uint64_t bytes)
 {
     block *best = NULL;
@@ -151,14 +151,14 @@ static bool release_idle(weft_pool *pool, uint64_t most)
     return pool->bytes < before;
 }
 
-// Whether `bytes` more fit under the bound, once idle blocks are gone.
+// Whether `bytes` more fit under the bound, after idle blocks are released.
 static bool make_room(weft_pool *pool, uint64_t bytes)
 {
     release_idle(pool, pool->max_bytes - bytes);
     return pool->bytes <= pool->max_bytes - bytes;
 }
 
-// So that every call in flight is on its way to its end. Whether there is one.
+// So that every call in flight completes. *is_any: there is one.
 static weft_status flush_all(weft_pool *pool, const char *what, bool *is_any)
 {
     *is_any = false;
@@ -174,9 +174,9 @@ static weft_status flush_all(weft_pool *pool, const char *what, bool *is_any)
 
 static const long first_nap_ns = 50000, longest_nap_ns = 2000000;
 
-// Until a taken block is given, or for a nap, twice as long each time, where a call in flight may
-// end. OpenCL waits for all of a list of events and never for any, nor for an event or a thread.
-// The lock is open meanwhile.
+// Waits until a taken block is given, or, if a call in flight may end, for a while that doubles
+// each time. OpenCL waits for all of a list of events, never for any, and never for an event or a
+// thread. The lock is open meanwhile.
 static weft_status wait_a_little(weft_pool *pool, const char *what, long *nap_ns)
 {
     bool is_any;
@@ -197,21 +197,21 @@ static weft_status wait_a_little(weft_pool *pool, const char *what, long *nap_ns
     return WEFT_OK;
 }
 
-// A block is one buffer, so what the device allows for one binds too.
+// A block is one buffer, so the device's limit for one applies too.
 uint64_t weft_workspace_most(const weft_context *ctx)
 {
     const uint64_t all = ctx->pool->max_bytes, one = ctx->limits.max_alloc_bytes;
     return all < one ? all : one;
 }
 
-// Powers of two, so that sizes that vary a little share few blocks.
+// Powers of two, so that similar sizes share few blocks.
 static uint64_t rounded(const weft_context *ctx, uint64_t bytes)
 {
     const uint64_t power = (uint64_t)pow2_up((int64_t)(bytes > 4096 ? bytes : 4096));
     return power <= weft_workspace_most(ctx) ? power : bytes;
 }
 
-// Of *bytes, or of `least` where the device has no room for more. What is idle goes first.
+// Of *bytes, or of `least` if the device has no room for more. Idle blocks are released first.
 static cl_mem buffer_create(weft_context *ctx, uint64_t *bytes, uint64_t least, cl_int *code)
 {
     const cl_mem_flags flags = CL_MEM_READ_WRITE;
@@ -246,8 +246,8 @@ static weft_status block_create(weft_context *ctx, const char *what, uint64_t by
     return WEFT_OK;
 }
 
-// Under the pool's lock. An event that gives no answer may never complete: to wait for it would be
-// for ever.
+// Under the pool's lock. An event that gives no answer may never complete: waiting for it could
+// take forever.
 static weft_status block_take(weft_context *ctx, cl_command_queue queue, const char *what,
                               uint64_t bytes, block **out)
 {
@@ -256,7 +256,7 @@ static weft_status block_take(weft_context *ctx, cl_command_queue queue, const c
     const uint64_t size = rounded(ctx, bytes);
     long nap_ns = first_nap_ns;
     for (;;) {
-        const cl_int silent = settle(pool);
+        const cl_int silent = release_complete(pool);
         *out = block_find(pool, queue, in_order, bytes);
         if (*out)
             return WEFT_OK;
@@ -294,8 +294,8 @@ weft_status weft_workspace_take(weft_context *ctx, cl_command_queue queue, const
     return status;
 }
 
-// Retains both, where there is an event. One that cannot be kept is waited for.
-static bool keep(cl_command_queue queue, cl_event last)
+// Retains both, if there is an event. An event that cannot be retained is waited for.
+static bool retain(cl_command_queue queue, cl_event last)
 {
     if (!last)
         return false;
@@ -313,14 +313,14 @@ void weft_workspace_give(weft_context *ctx, cl_command_queue queue, cl_mem buffe
     if (!buffer || ctx->notes)
         return;
     weft_pool *pool = ctx->pool;
-    const bool is_kept = keep(queue, last);
+    const bool is_retained = retain(queue, last);
     pthread_mutex_lock(&pool->lock);
     block *p = pool->first;
     while (p && p->buffer != buffer)
         p = p->next;
     assert(p && p->taken);
     p->taken = false;
-    if (is_kept) {
+    if (is_retained) {
         last_forget(p);
         p->last = last;
         p->queue = queue;

@@ -7,27 +7,27 @@
 #include "runtime/ocl.h"
 
 // A buffer of at least `bytes`, not used by any unfinished call (or used on this same in-order
-// queue only). The pool is bounded by the context's scratch_bytes: beyond it idle buffers are
-// released first, then the call waits until there is room, as any call in flight ends or any block
-// is given. Idle ones are released, too, where the device has no memory left. More than
-// weft_workspace_most() is WEFT_NO_MEMORY and says how much was wanted and is allowed. A wait that
-// OpenCL fails is the failure of this call. A call takes one block: two could wait for each other.
+// queue only). The context's scratch_bytes bound the pool: beyond them idle buffers are released
+// first, then the call waits until there is room, as any call in flight ends or any block is given.
+// Idle ones are also released if the device has no memory left. More than weft_workspace_most() is
+// WEFT_NO_MEMORY and says how much was needed and is allowed. An error of OpenCL while waiting is
+// an error of this call. A call takes one block: two could wait for each other.
 weft_status weft_workspace_take(weft_context *ctx, cl_command_queue queue, const char *what,
                                 size_t bytes, cl_mem *out);
 
-// The most that can be taken at once: scratch_bytes, or what the device allows for one buffer.
+// The most that can be taken at once: scratch_bytes, or the device's limit for one buffer.
 uint64_t weft_workspace_most(const weft_context *ctx);
 
-// Gives it back: free again when `last` completes. `last` NULL: nothing was enqueued that uses it.
+// Gives it back: idle again when `last` completes. `last` NULL: no enqueued command uses it.
 void weft_workspace_give(weft_context *ctx, cl_command_queue queue, cl_mem buffer, cl_event last);
 
-// A context's pool, which holds nothing yet and at most so many bytes. Destroying accepts NULL.
+// A context's pool, empty at first, bounded by so many bytes. Destroying accepts NULL.
 typedef struct weft_pool weft_pool;
 weft_status weft_pool_create(weft_pool **out, uint64_t max_bytes);
 void weft_pool_destroy(weft_pool *pool);
 uint64_t weft_pool_bytes(weft_pool *pool);
 
-// The bound on scratch memory of a context that names none.
+// The default bound on scratch memory of a context.
 uint64_t weft_usual_scratch(const weft_limits *limits);
 
 #endif

@@ -14,7 +14,7 @@ typedef struct weft_pattern {
     void *offsets, *indices, *source;
 } weft_pattern;
 
-// Steps that the files of a plan share. What `out` gets is the caller's.
+// Steps that the files of a plan share. The caller owns *out.
 weft_status weft_plan_allocate(void **out, int64_t n, size_t size);
 weft_status weft_plan_upload(cl_mem *out, const weft_context *ctx, const void *array, int64_t n,
                              size_t size);

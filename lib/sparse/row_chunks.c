@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many row chunks of long rows, and how long: doubled until scratch memory has room. Arithmetic
-// alone.
+// Number and length of row chunks: the length is doubled until scratch memory has room. Only
+// arithmetic.
 #include "sparse/row_chunks.h"
 
 #include <inttypes.h>

@@ -17,7 +17,7 @@
 #include "sparse/sddmm_call.h"
 #include "sparse/sddmm_parameters.h"
 
-static const int MOST_SHUFFLED_LANES = 8; // usual sub-groups have as many, and kernels look
+static const int MOST_SHUFFLED_LANES = 8; // usual sub-groups have as many, and kernels check
 
 // C's values are not read.
 static bool is_indicator(const weft_call *call)
@@ -51,13 +51,13 @@ static bool is_several(const weft_sddmm_state *s)
     return s->tiling.passes && s->problem.k > tile_of(&s->tiling);
 }
 
-// Whether one launch goes through all tiles that are alike, each from end to end.
+// Whether one launch computes all tiles with as many vectors, one after the other.
 static bool sweeps_tiles(const weft_sddmm_tiling *tiling)
 {
     return tiling->column_block > 0 && !tiling->packed;
 }
 
-// After plan_scratch(), which may do without passes.
+// After plan_scratch(), which may turn passes off.
 static void plan_last(weft_sddmm_state *s)
 {
     const int64_t k = s->problem.k, tile = tile_of(&s->tiling);
@@ -88,7 +88,7 @@ static bool count_scratch(weft_sddmm_state *s)
     return counts;
 }
 
-// What scratch memory is short of is left out, unless it was asked for.
+// Turns off what scratch memory has no room for, unless the tiling is forced.
 static weft_status plan_scratch(weft_sddmm_state *s, const weft_call *call,
                                 const weft_limits *limits)
 {
@@ -156,7 +156,7 @@ weft_status weft_sddmm_schedule(void *state, const weft_call *call, const weft_l
     return WEFT_OK;
 }
 
-// Slices of rows side by side are few and long.
+// With column blocks, chunks are few and long.
 static int64_t groups_per_row_block(const weft_sddmm_tiling *tiling)
 {
     return tiling->column_block > 0 ? WEFT_GROUPS_OF_A_LONG_ONE : 1;
@@ -221,7 +221,7 @@ weft_status weft_sddmm_build(void *state, const weft_call *call, size_t *most)
         TRY(tile_kernels_for(&s->whole, most, s, call, s->tiling.vectors));
     if (s->tiling.transposed) {
         const weft_defines defines = defines_of(s, call, s->last_vectors);
-        TRY(kernel_for(&s->turn, most, call, &defines, "sddmm_turn"));
+        TRY(kernel_for(&s->transpose, most, call, &defines, "sddmm_transpose"));
     }
     return tile_kernels_for(&s->last, most, s, call, s->last_vectors);
 }
@@ -245,14 +245,14 @@ typedef struct {
 } pack;
 
 typedef struct {
-    SDDMM_TURN_PARAMETERS(FIELD, )
-} turn;
+    SDDMM_TRANSPOSE_PARAMETERS(FIELD, )
+} transpose;
 
 typedef struct {
     SDDMM_SCALE_PARAMETERS(FIELD, )
 } scale;
 
-// A call on its way.
+// A call that is being enqueued.
 typedef struct {
     weft_launch *launch;
     const weft_sddmm_state *s;
@@ -260,7 +260,7 @@ typedef struct {
     cl_mem scratch; // NULL where none is needed
 } product;
 
-// What one launch goes through of k: a tile so long, several, or all of it.
+// The part of k of one launch: one tile of `tile` elements, several, or all.
 typedef struct {
     const weft_sddmm_kernels *kernels;
     int64_t tile;
@@ -283,8 +283,8 @@ static dense dense_of(const product *p, int i)
     return (dense){d.buffer, d.start, d.row, d.column, d.batch};
 }
 
-// B as the entries' kernel finds it: where sddmm_pack has put a tile of it, or sddmm_turn all of
-// it, or where it is.
+// B as the entries' kernel reads it: a tile packed by sddmm_pack, all of it from sddmm_transpose,
+// or the operand.
 static dense tile_of_B(const product *p, int64_t tile)
 {
     const weft_sddmm_tiling *tiling = &p->s->tiling;
@@ -299,7 +299,7 @@ static int64_t batch_of(const weft_tensor *D)
     return D->ndim == 2 ? D->stride[0] : 0;
 }
 
-// Where there is no such array some buffer must stand in: it is never touched.
+// In place of an array that is not there another buffer is passed, which is never touched.
 static entries entries_of(const product *p, const stretch *of)
 {
     const weft_sddmm_numbers *given = p->call->own;
@@ -347,17 +347,17 @@ static extents extents_of(const product *p, int64_t n_groups)
     };
 }
 
-static weft_status enqueue_turn(const product *p)
+static weft_status enqueue_transpose(const product *p)
 {
     const weft_sddmm_problem *problem = &p->s->problem;
     const extents grid = extents_of(p, ceil_div(problem->k, WEFT_SDDMM_TRANSPOSED_BLOCK) *
                                            ceil_div(problem->n, WEFT_SDDMM_TRANSPOSED_BLOCK));
     const dense B = dense_of(p, WEFT_SDDMM_B);
-    const turn own = {(cl_int)problem->n, (cl_int)problem->k, p->scratch}, *a = &own;
+    const transpose own = {(cl_int)problem->n, (cl_int)problem->k, p->scratch}, *a = &own;
     weft_arguments arguments = {.n = 0};
     add_dense(&arguments, &B);
-    ADD_LISTED(&arguments, SDDMM_TURN_PARAMETERS(LISTED, COMMA));
-    return weft_launch_kernel(p->launch, p->s->turn, arguments.n, arguments.list, grid.global,
+    ADD_LISTED(&arguments, SDDMM_TRANSPOSE_PARAMETERS(LISTED, COMMA));
+    return weft_launch_kernel(p->launch, p->s->transpose, arguments.n, arguments.list, grid.global,
                               grid.local);
 }
 
@@ -412,7 +412,7 @@ static weft_status enqueue_scale(const product *p)
                               grid.global, grid.local);
 }
 
-// The next stretch of k, from there on: like the others, or the last one.
+// The stretch of k from `from` on: a whole one, or the last one.
 static stretch stretch_from(const weft_sddmm_state *s, int64_t from)
 {
     const int64_t tile = tile_of(&s->tiling), last = s->last_vectors * step_of(&s->tiling);
@@ -428,7 +428,7 @@ weft_status weft_sddmm_enqueue(weft_launch *launch, const void *state, const wef
     if (p.s->is_scale)
         return enqueue_scale(&p);
     if (p.s->tiling.transposed)
-        TRY(enqueue_turn(&p));
+        TRY(enqueue_transpose(&p));
     for (int64_t from = 0; from < p.s->problem.k;) {
         const stretch of = stretch_from(p.s, from);
         if (p.s->tiling.packed)

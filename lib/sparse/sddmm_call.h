@@ -16,13 +16,13 @@ typedef struct weft_sddmm_numbers {
     double alpha, beta;
 } weft_sddmm_numbers;
 
-// Of a launch through a tile of k, several, or all of it; NULL: it needs none.
+// Kernels of a launch for one tile of k, several, or all of it; NULL: not needed.
 typedef struct weft_sddmm_kernels {
     weft_kernel *pack, *entries;
 } weft_sddmm_kernels;
 
-// Its scratch memory has a tile of B packed, or all of it transposed, then the sums that wait for
-// further tiles. The last of several launches takes the vectors that are left.
+// Scratch memory has a tile of B packed, or all of it transposed, then the sums that wait for
+// further tiles. The last of several launches computes the vectors that are left.
 typedef struct weft_sddmm_state {
     weft_state head;
     bool is_scale; // alpha or k is 0: A, B and C are not read
@@ -32,8 +32,8 @@ typedef struct weft_sddmm_state {
     int last_vectors;
     int64_t n_groups;
     size_t copy_bytes, sums_bytes;
-    weft_sddmm_kernels whole, last; // of the launches before the last, and of that
-    weft_kernel *turn, *scale;
+    weft_sddmm_kernels whole, last; // of the launches before the last, and of the last
+    weft_kernel *transpose, *scale;
 } weft_sddmm_state;
 
 extern const weft_op weft_sddmm_op;

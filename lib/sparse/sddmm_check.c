@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What weft_sddmm() asks of its operands.
+// The checks of weft_sddmm()'s operands.
 #include <inttypes.h>
 
 #include "base/dtype.h"
@@ -55,7 +55,7 @@ static weft_status dtypes_check(const weft_tensor *A, const weft_tensor *B, cons
     const weft_dtype b = weft_dtype_or(B->dtype, WEFT_F32);
     const weft_dtype c = weft_dtype_or(C->dtype, WEFT_F32);
     if (a != b || a != c)
-        return fail(WEFT_BAD_DTYPE, "sddmm: A is %s, B %s, C %s; all three want the same",
+        return fail(WEFT_BAD_DTYPE, "sddmm: A is %s, B %s, C %s; all three must be the same",
                     weft_dtype_name(a), weft_dtype_name(b), weft_dtype_name(c));
     return WEFT_OK;
 }
@@ -73,8 +73,8 @@ static weft_status operands_check(const weft_call *call)
     return weft_csr_results_check(call->ctx, D, "D", C, "C", "sddmm");
 }
 
-// All but the alignment, of which the plan asks. Where k is 1 no stride along k is ever taken, and
-// the field may hold anything.
+// All but the alignment, which the plan finds. Where k is 1 the stride along k is not used, and may
+// be anything.
 static weft_sddmm_problem problem_of(const weft_call *call)
 {
     const weft_csr *C = weft_call_csr(call, WEFT_SDDMM_C);

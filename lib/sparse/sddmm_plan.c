@@ -20,32 +20,32 @@
 enum {
     MAX_VECTOR_WIDTH = 16,
     MAX_VECTORS = 16,
-    CHUNK_STEP = 16,  // entries: vectors of D begin where vectors do
-    PASSES_USES = 8,  // of each column of B, from which sums are worth keeping it near
-    PACKED_USES = 8,  // and from which it is worth writing and reading once more
-    APART_USES = 1,   // the same where its elements are far from each other, to turn it, too
-    ACROSS_USES = 32, // and where they are near, but vectors reach over the ends of lines
+    CHUNK_STEP = 16,  // entries: chunks of D start on vector boundaries
+    PASSES_USES = 8,  // least uses of each column of B: caching it pays for sums in memory
+    PACKED_USES = 8,  // the same for packing, which writes and reads it once more
+    APART_USES = 1,   // the same where its elements are strided; also for transposing
+    ACROSS_USES = 32, // the same where they are adjacent, but vectors cross cache lines
 };
 
-// Where an item carries whole vectors: CPUs.
+// Where an item computes whole vectors: CPUs.
 enum {
     VECTORIZED_TASKS = 32,     // chunks for each core, so that the last ones end together
     VECTORIZED_ENTRIES = 2048, // that cost a core tens of microseconds
     VECTORIZED_LEAST = 64,
-    VECTORIZED_AHEAD = 16, // entries: about as long as memory takes
+    VECTORIZED_AHEAD = 16, // entries: about the latency of memory
     VECTORIZED_VECTORS = 8,
 };
 
-// Where its rows go side by side through column blocks of B's columns.
+// Where its rows advance side by side through column blocks of B.
 enum {
-    COLUMN_BLOCK_ROW = 64,  // entries on average: several blocks, whose ends are a small part
-                            // then; of one tile alone, as several would be packed and launched
-    COLUMN_BLOCK_TASKS = 8, // chunks for each core, at least: columns wait longer for longer ones
-    COLUMN_BLOCK_MOST_USES = 16, // of a column by a chunk, after which no more is won
-    COLUMN_BLOCK_LEAST_USES = 4, // and before which column blocks only cost, of one tile
-    COLUMN_BLOCK_PART = 8, // so many column blocks fill L2: rows of A and sums pass through it, too
-    COLUMN_BLOCK_NEAR_PART = 2,    // B that fills such a part of L2 needs none
-    COLUMN_BLOCK_WIDE_VECTOR = 64, // bytes: processors with such vectors have 32 of them
+    COLUMN_BLOCK_ROW = 64,         // least average entries of a row: few blocks of it are partial.
+                                   // With one tile; several would else be packed and launched
+    COLUMN_BLOCK_TASKS = 8,        // least chunks of a core: longer ones reuse columns later
+    COLUMN_BLOCK_MOST_USES = 16,   // of a column by a chunk: more gain nothing
+    COLUMN_BLOCK_LEAST_USES = 4,   // with one tile: fewer do not pay
+    COLUMN_BLOCK_PART = 8,         // part of L2 for a column block: rows of A and sums use L2, too
+    COLUMN_BLOCK_NEAR_PART = 2,    // B that fits this part of L2 needs no column blocks
+    COLUMN_BLOCK_WIDE_VECTOR = 64, // bytes: processors with such vectors have 32 registers
 };
 
 // Where lanes are items: GPUs.
@@ -53,19 +53,19 @@ enum {
     SPREAD_ITEMS = 128,      // of a group
     SPREAD_VECTOR_WIDTH = 4, // widest vector that is loaded at once, in elements
     SPREAD_VECTORS = 4,      // loads in flight for each item
-    SPREAD_LANES = 8,        // which read a cache line together, and fit the narrowest sub-group
+    SPREAD_LANES = 8,        // read a cache line together, and fit the narrowest sub-group
     SPREAD_ENTRIES = 128,    // of a chunk: finding its first row is then a small part
     SPREAD_LEAST = 16,
 };
 
-// What plans say that they do without.
+// Features that plans report as not used.
 static const char PACKED[] = "packed B", TRANSPOSED[] = "transposed B";
 static const char PASSES[] = "a pass for each tile of k";
 static const char AHEAD[] = "columns asked for ahead", ALIGNED[] = "aligned vectors";
-static const char COLUMN_BLOCKS[] = "rows side by side through column blocks of columns";
+static const char COLUMN_BLOCKS[] = "rows side by side through column blocks";
 
-// A forgiving view of the problem: defaults filled in, extents at least 1. What is aligned are A's
-// rows, and A's rows and B's columns together.
+// The problem with defaults filled in, extents at least 1. a_alignment is of A's rows, alignment of
+// A's rows and B's columns.
 typedef struct {
     int64_t k, n, a_alignment, alignment, bytes, sum_bytes, all_entries;
     const weft_why *why;
@@ -88,7 +88,7 @@ static facts facts_of(const weft_sddmm_problem *problem)
     };
 }
 
-// Entries of a chunk, so that there are so many chunks, in whole steps.
+// Entries of each of so many chunks, in whole steps.
 static int64_t chunk_entries(const facts *f, int64_t chunks, int64_t least, int64_t most)
 {
     const int64_t each = f->all_entries / max_i64(chunks, 1);
@@ -101,9 +101,9 @@ static int64_t uses_of(const weft_sddmm_problem *problem, const facts *f)
     return problem->nnz / f->n;
 }
 
-// Copying B pays where columns are used often, and their elements stand apart; or a tile of them is
-// a part of columns so long that it would occupy few sets of a cache; or vectors of them, read out
-// of cache, reach over the ends of lines.
+// Packing B pays where columns are used often, and their elements are strided; or a tile is a part
+// of columns so long that it would occupy few sets of a cache; or vectors that are read from cache
+// cross its lines.
 static bool pays_packing(const weft_sddmm_tiling *tiling, const weft_sddmm_problem *problem,
                          const facts *f, int64_t tile_bytes, int64_t l2_bytes)
 {
@@ -114,9 +114,9 @@ static bool pays_packing(const weft_sddmm_tiling *tiling, const weft_sddmm_probl
     if (problem->b_adjacent && !is_long && !is_across)
         return sweeps
                    ? refuse(problem->why, PACKED,
-                            "columns of B lie together, and column blocks keep them near")
+                            "columns of B are contiguous, and column blocks keep them near")
                    : refuse(problem->why, PACKED,
-                            "columns of B lie together, and a tile of them has %" PRId64 " bytes",
+                            "columns of B are contiguous, and a tile of them has %" PRId64 " bytes",
                             tile_bytes);
     const int64_t wanted = !problem->b_adjacent ? APART_USES : is_long ? PACKED_USES : ACROSS_USES;
     return uses_of(problem, f) >= wanted ||
@@ -125,8 +125,7 @@ static bool pays_packing(const weft_sddmm_tiling *tiling, const weft_sddmm_probl
                   uses_of(problem, f), wanted);
 }
 
-// Whether tiles of k go from end to end: where columns are used often, so that one tile of all of
-// them stays near.
+// Passes pay where columns are used often, so that one tile of all of them stays in cache.
 static bool pays_passes(const weft_sddmm_tiling *tiling, const weft_sddmm_problem *problem,
                         const facts *f)
 {
@@ -138,7 +137,7 @@ static bool pays_passes(const weft_sddmm_tiling *tiling, const weft_sddmm_proble
                    "each column of B is used %" PRId64 " times: %d are wanted", uses, PASSES_USES));
 }
 
-// What becomes of B, whose columns are named in any order. What is not near is asked for.
+// Columns of B are read in any order: those that are not in cache are prefetched.
 static void choose_passes(weft_sddmm_tiling *tiling, const weft_limits *limits,
                           const weft_sddmm_problem *problem, const facts *f)
 {
@@ -159,7 +158,7 @@ static void choose_passes(weft_sddmm_tiling *tiling, const weft_limits *limits,
                tile_bytes, near.l2_bytes);
 }
 
-// Vectors of an item, so that tiles are as few as can be and about the same.
+// Vectors of an item, so that tiles are as few and as even as possible.
 static int vectors_for(int64_t k, int64_t vector_width, int64_t most)
 {
     const int64_t needed = ceil_div(k, vector_width);
@@ -181,7 +180,7 @@ static weft_sddmm_tiling vectorized_tiling(const weft_limits *limits, const fact
     };
 }
 
-// Entries of a chunk where column blocks are to serve it: as many as all cores can have several of.
+// Entries of a chunk with column blocks: all cores have several chunks.
 static int64_t column_block_entries(const weft_limits *limits, const facts *f)
 {
     const int64_t chunks = (int64_t)limits->compute_units * COLUMN_BLOCK_TASKS;
@@ -189,9 +188,9 @@ static int64_t column_block_entries(const weft_limits *limits, const facts *f)
     return chunk_entries(f, chunks, VECTORIZED_LEAST, most / CHUNK_STEP * CHUNK_STEP);
 }
 
-// Rows go side by side where B has several tiles, which then stay where they are, and chunks may be
-// so long that they use its columns; or where they are long, B is more than stays near by itself,
-// and chunks use its columns several times.
+// Column blocks pay where k has several tiles, which need no packing then, and chunks are long
+// enough to use the columns of B; or where rows are long, B does not fit the cache, and chunks use
+// its columns several times.
 static bool pays_column_blocks(const weft_limits *limits, const weft_sddmm_problem *problem,
                                const facts *f, int64_t tile)
 {
@@ -201,9 +200,9 @@ static bool pays_column_blocks(const weft_limits *limits, const weft_sddmm_probl
     const int64_t near = weft_caches_of(limits).l2_bytes / COLUMN_BLOCK_NEAR_PART;
     const int64_t uses = min_i64(column_block_entries(limits, f), problem->nnz) / f->n;
     const int64_t wanted = has_tiles ? 1 : COLUMN_BLOCK_LEAST_USES;
-    return (limits->max_turns == 0 ||
-            refuse(problem->why, COLUMN_BLOCKS, "this device's loops end after %d turns",
-                   limits->max_turns)) &&
+    return (limits->max_iterations == 0 ||
+            refuse(problem->why, COLUMN_BLOCKS, "this device's loops end after %d iterations",
+                   limits->max_iterations)) &&
            (has_tiles || row >= COLUMN_BLOCK_ROW ||
             refuse(problem->why, COLUMN_BLOCKS,
                    "rows have %" PRId64 " entries on average: %d are wanted", row,
@@ -232,7 +231,7 @@ static void choose_column_blocks(weft_sddmm_tiling *tiling, const weft_limits *l
     tiling->entries = max_i64(tiling->entries, column_block_entries(limits, f));
 }
 
-// What lanes tell each other, of one chunk.
+// Local memory in which the lanes of a chunk exchange sums.
 static int64_t shared_bytes_of(int64_t lanes, const facts *f)
 {
     return lanes * (lanes + 1) * f->sum_bytes;
@@ -243,12 +242,12 @@ static int64_t transposed_block_bytes(const facts *f)
     return WEFT_SDDMM_TRANSPOSED_BLOCK * (WEFT_SDDMM_TRANSPOSED_BLOCK + 1) * f->bytes;
 }
 
-// Items that read neighbouring elements of a column want them to be neighbours in memory.
-static bool pays_turning(const weft_limits *limits, const weft_sddmm_problem *problem,
-                         const facts *f)
+// Items read neighbouring elements of a column together: transposed, these are adjacent in memory.
+static bool pays_transposing(const weft_limits *limits, const weft_sddmm_problem *problem,
+                             const facts *f)
 {
     return (!problem->b_adjacent ||
-            refuse(problem->why, TRANSPOSED, "columns of B lie together")) &&
+            refuse(problem->why, TRANSPOSED, "columns of B are contiguous")) &&
            ((uint64_t)transposed_block_bytes(f) <= limits->local_bytes ||
             refuse(problem->why, TRANSPOSED,
                    "a block of it has %" PRId64 " bytes, local memory %zu",
@@ -259,7 +258,7 @@ static bool pays_turning(const weft_limits *limits, const weft_sddmm_problem *pr
                    APART_USES));
 }
 
-// Lanes are items: they read neighbouring elements of A and B, and join their sums.
+// Lanes are items: they read neighbouring elements of A and B, and reduce their sums.
 static weft_sddmm_tiling spread_tiling(const weft_limits *limits, const facts *f,
                                        bool is_transposed)
 {
@@ -302,7 +301,7 @@ weft_sddmm_tiling weft_sddmm_tiling_for(const weft_limits *limits,
         choose_column_blocks(&tiling, limits, problem, &f);
         choose_passes(&tiling, limits, problem, &f);
     } else {
-        tiling = spread_tiling(limits, &f, pays_turning(limits, problem, &f));
+        tiling = spread_tiling(limits, &f, pays_transposing(limits, problem, &f));
     }
     return tiling;
 }
@@ -381,18 +380,18 @@ static weft_status tile_check(const weft_sddmm_tiling *tiling, const weft_limits
     if (tiling->ahead > 0 && !tiling->packed && !tiling->transposed && !problem->b_adjacent)
         return fail(WEFT_BAD_ARGUMENT,
                     "sddmm: tiling.ahead is %d, but the elements of B's columns "
-                    "stand apart, and are not packed",
+                    "are apart, and are not packed",
                     tiling->ahead);
     if (tiling->transposed && tiling->packed)
         return fail(WEFT_BAD_ARGUMENT,
                     "sddmm: tiling.transposed and tiling.packed exclude each other");
     if (tiling->transposed && (uint64_t)transposed_block_bytes(f) > limits->local_bytes)
         return fail(WEFT_BAD_ARGUMENT,
-                    "sddmm: tiling.transposed wants %" PRId64
+                    "sddmm: tiling.transposed requires %" PRId64
                     " bytes of local memory, which has %zu",
                     transposed_block_bytes(f), limits->local_bytes);
     if (tiling->packed && !tiling->passes)
-        return fail(WEFT_BAD_ARGUMENT, "sddmm: tiling.packed wants tiling.passes");
+        return fail(WEFT_BAD_ARGUMENT, "sddmm: tiling.packed requires tiling.passes");
     if (tiling->column_block < 0 || tiling->column_block > WEFT_SPARSE_MAX_EXTENT)
         return fail(WEFT_BAD_ARGUMENT,
                     "sddmm: tiling.column_block is %" PRId64 ": 0 to %d is wanted",
@@ -405,7 +404,7 @@ static weft_status tile_check(const weft_sddmm_tiling *tiling, const weft_limits
     if (tiling->column_block > 0 && tile < f->k && !tiling->passes)
         return fail(WEFT_BAD_ARGUMENT,
                     "sddmm: tiling.column_block with tiles of %" PRId64 " and k = %" PRId64
-                    " wants tiling.passes",
+                    " requires tiling.passes",
                     tile, f->k);
     return WEFT_OK;
 }

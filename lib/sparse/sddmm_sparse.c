@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// D = alpha (A B^T) .* C + beta D at the entries of C, A or B sparse: what it asks of its operands,
-// plan, defines, arguments, enqueue.
+// D = alpha (A B^T) .* C + beta D at the entries of C, A or B sparse: checks, plan, defines,
+// arguments, enqueue.
 #include <weft/sddmm_sparse.h>
 
 #include <inttypes.h>
@@ -21,8 +21,8 @@
 
 static const char op[] = "sddmm_sparse";
 
-// Operands. Of a dense factor and the sparse one behind it one is there. C's values are unread
-// where it is an indicator.
+// Operands. Each factor is either dense or the sparse one after it. C's values are unread where it
+// is an indicator.
 enum { DENSE_A, SPARSE_A, DENSE_B, SPARSE_B, PATTERN_C, RESULT_D };
 
 enum { LEAST_VECTOR_WIDTH = 4, MOST_VECTOR_WIDTH = 8 };
@@ -35,10 +35,9 @@ typedef struct {
 typedef struct {
     weft_state head;
     weft_sddmm_sparse_problem problem;
-    weft_sddmm_sparse_tiling
-        tiling; // from the check where the caller forces it, else from the plan
-    int most;   // elements of a row of A in one part
-    size_t value_bytes, known_bytes; // of a row of A in local memory, and of what is known of it
+    weft_sddmm_sparse_tiling tiling; // from the check if forced, else from the plan
+    int most;                        // elements of a row of A in one part
+    size_t value_bytes, known_bytes; // of a row of A in local memory, and of its columns or flags
     weft_kernel *kernel;
 } state;
 
@@ -90,7 +89,7 @@ static weft_status dtypes_check(const factor_form *A, const factor_form *B, cons
 {
     const weft_dtype c = weft_dtype_or(C->dtype, WEFT_F32);
     if (A->dtype != B->dtype || A->dtype != c)
-        return fail(WEFT_BAD_DTYPE, "%s: A is %s, B %s, C %s; all three want the same", op,
+        return fail(WEFT_BAD_DTYPE, "%s: A is %s, B %s, C %s; all three must be the same", op,
                     weft_dtype_name(A->dtype), weft_dtype_name(B->dtype), weft_dtype_name(c));
     return WEFT_OK;
 }
@@ -138,7 +137,7 @@ static weft_status check(void *memory, const weft_call *call)
 
 // ---- plan and defines
 
-// A row of A in local memory: its elements, and what is known of each place there.
+// A row of A in local memory: its elements, and a column or a flag for each place.
 static void plan_row(state *s)
 {
     const bool is_hashed = weft_sddmm_sparse_is_hashed(&s->tiling, &s->problem);
@@ -162,8 +161,8 @@ static weft_status plan(void *memory, const weft_call *call, const weft_limits *
     return WEFT_OK;
 }
 
-// An item that is a group takes terms by vectors, whose lanes are filled one by one: more than
-// eight gain nothing, and fewer than four have no columns by words.
+// An item that is a group computes terms by vectors, whose lanes are filled one by one: more than
+// eight gain nothing, and fewer than four do not fill a word of columns.
 static int64_t vector_width_of(const state *s, const weft_call *call)
 {
     const int64_t sum_bytes = weft_sum_bytes(s->problem.dtype);
@@ -177,7 +176,7 @@ static bool is_indicator(const weft_call *call)
     return call->unread & 1u << PATTERN_C;
 }
 
-// Words for offsets and indices, also of a factor that has none.
+// Types of offsets and indices, also of a factor that has none.
 static void add_words(weft_defines *defines, const weft_csr *csr, const char *offset,
                       const char *index)
 {
@@ -232,7 +231,7 @@ static entries entries_of(const state *s, const weft_call *call)
         .offsets_start = C->offsets_start,
         .indices = C->indices,
         .indices_start = C->indices_start,
-        // Where there are none another array stands in: it is not looked at.
+        // In place of values that are not there another array is passed, which is not read.
         .values = is_indicator(call) ? C->indices : C->values,
         .values_start = C->values_start,
         .D = D->buffer,
@@ -243,7 +242,7 @@ static entries entries_of(const state *s, const weft_call *call)
     };
 }
 
-// Arrays that are not there, or not needed; then another one stands in.
+// The array, or where it is not there or not needed another one.
 static cl_mem array_or(cl_mem array, cl_mem other)
 {
     return array ? array : other;
@@ -352,7 +351,7 @@ static weft_status kind_check(const weft_factor *given, const char *name)
     return WEFT_OK;
 }
 
-// Which operands are there is for factors to say: they are looked at before.
+// The factors determine which operands are there, and are checked first.
 static weft_status factors_check(const weft_context *ctx, const weft_factor *A,
                                  const weft_factor *B)
 {

@@ -15,29 +15,29 @@ static const int64_t MAX_ENTRIES = INT64_C(1) << 60;
 
 // Where an item is a group: CPUs.
 enum {
-    VECTORIZED_COLUMNS = 1 << 18, // what stays near, if there is that much local memory
+    VECTORIZED_COLUMNS = 1 << 18, // these fit the cache, if there is that much local memory
     VECTORIZED_TASKS = 32,        // groups for each core, so that the last ones end together
-    VECTORIZED_MOST = 1 << 14,    // entries of a group,
-    VECTORIZED_LEAST = 256,       // for which local memory is cleared
-    VECTORIZED_HASHED = 4096,     // columns that are cleared at once, whatever is to be done
-    COLUMNS_FOR_TERM = 4,         // that are cleared in the time that hashing one takes
+    VECTORIZED_MOST = 1 << 14,    // entries of a group
+    VECTORIZED_LEAST = 256,       // the least, because each group clears local memory
+    VECTORIZED_HASHED = 4096,     // columns that are quickly cleared, however few the terms are
+    COLUMNS_FOR_TERM = 4,         // that are cleared in the time that hashing a term takes
 };
 
 // Where groups have many: GPUs.
 enum {
-    SPREAD_COLUMNS = 4096, // what leaves room for other groups
+    SPREAD_COLUMNS = 4096, // these leave room for other groups
     SPREAD_TASKS = 4,      // groups for each that can be resident
-    SPREAD_MOST = 2048,    // entries of a group,
-    SPREAD_LEAST = 64,     // for which rows of A are spread out
+    SPREAD_MOST = 2048,    // entries of a group
+    SPREAD_LEAST = 64,     // the least, because each group scatters rows of A to local memory
     SPREAD_EACH = 4,       // terms of a usual sum for each lane
-    SPREAD_LANES = 4,      // that read neighbours, where there are so many items
+    SPREAD_LANES = 4,      // the least, which read neighbours, where there are so many items
 };
 
 // Where a device's loops end early.
 enum {
-    TURNS_PART = 4,   // rows differ
-    TURNS_LEAST = 8,  // for each entry, besides
-    TURNS_TO_PUT = 3, // an element of A, and to take it back
+    ITERATIONS_PART = 4,   // of those that a device allows, because rows differ
+    ITERATIONS_LEAST = 8,  // for each entry, besides its terms
+    ITERATIONS_TO_PUT = 3, // to write an element of A, and to clear it again
 };
 
 static bool are_sparse(const weft_sddmm_sparse_problem *problem)
@@ -57,13 +57,13 @@ bool weft_sddmm_sparse_is_hashed(const weft_sddmm_sparse_tiling *tiling,
     return problem->a_sparse && weft_sddmm_sparse_has_parts(tiling, problem);
 }
 
-// A sum for each column, and whether it is stored.
+// An element for each column, and a flag whether it is stored.
 static int64_t column_bytes(const weft_sddmm_sparse_problem *problem)
 {
     return weft_sum_bytes(problem->dtype) + (are_sparse(problem) ? 1 : 0);
 }
 
-// As much memory, for elements that each have their column with them.
+// Places in as much memory, of an element and its column each.
 int64_t weft_sddmm_sparse_places(const weft_sddmm_sparse_tiling *tiling,
                                  const weft_sddmm_sparse_problem *problem)
 {
@@ -81,7 +81,7 @@ int weft_sddmm_sparse_most(const weft_sddmm_sparse_tiling *tiling,
                : tiling->columns;
 }
 
-// What the items of a group tell each other, sums that wait, and places that are there always.
+// What the items of a group exchange, sums that wait, and the places that are always there.
 static int64_t exchange_bytes(const weft_sddmm_sparse_problem *problem, int64_t items)
 {
     const int64_t sum_bytes = weft_sum_bytes(problem->dtype);
@@ -90,13 +90,13 @@ static int64_t exchange_bytes(const weft_sddmm_sparse_problem *problem, int64_t 
            LEAST_PLACES * (sum_bytes + (int64_t)sizeof(int32_t));
 }
 
-// No more than make a difference, on average; whatever a problem says has room then.
+// The average, limited so that nothing overflows for any problem.
 static int64_t per_row(int64_t nnz, int64_t rows)
 {
     return min_i64(max_i64(nnz, 0) / max_i64(rows, 1), INT32_MAX);
 }
 
-// Of the rows that are gone through for each entry.
+// Average terms of the rows that are read for each entry.
 static int64_t usual_row(const weft_sddmm_sparse_problem *problem)
 {
     return problem->b_sparse ? per_row(problem->b_nnz, problem->n)
@@ -114,7 +114,7 @@ static int64_t share_of(const weft_limits *limits, const weft_sddmm_sparse_probl
                          : min_i64(max_i64(share, SPREAD_LEAST), SPREAD_MOST);
 }
 
-// Columns that are worth it: each is cleared once for a group, and hashing costs each term.
+// Columns that pay: each is cleared once for a group, and hashing costs each term.
 static int64_t wanted_columns(const weft_limits *limits, const weft_sddmm_sparse_problem *problem)
 {
     if (limits->vector_width <= 1)
@@ -143,7 +143,7 @@ static int64_t lanes_for(const weft_limits *limits, const weft_sddmm_sparse_prob
     return min_i64(max_i64(wanted, SPREAD_LANES), most);
 }
 
-// Into how many a row of A is cut: each goes through all terms.
+// Parts of a row of A: all terms are read for each.
 static int64_t parts_of(const weft_sddmm_sparse_problem *problem, int64_t columns, int64_t row_of_a)
 {
     const weft_sddmm_sparse_tiling tiling = {.columns = (int)columns};
@@ -152,26 +152,27 @@ static int64_t parts_of(const weft_sddmm_sparse_problem *problem, int64_t column
                : 1;
 }
 
-// Entries of a group that goes through a part of the turns after which loops end.
-static int64_t entries_in_turns(const weft_limits *limits, const weft_sddmm_sparse_problem *problem,
-                                int64_t columns)
+// Entries of a group that needs a part of the iterations after which loops end.
+static int64_t entries_in_iterations(const weft_limits *limits,
+                                     const weft_sddmm_sparse_problem *problem, int64_t columns)
 {
     const int64_t rows = min_i64(problem->m, problem->nnz);
     const int64_t row_of_a =
         problem->a_sparse ? per_row(problem->a_nnz, rows) : per_row(problem->k, 1);
     const int64_t row_of_c = max_i64(per_row(problem->nnz, rows), 1);
-    const int64_t to_put = problem->b_sparse ? TURNS_TO_PUT * row_of_a / row_of_c : 0;
-    const int64_t parts = min_i64(parts_of(problem, columns, row_of_a), limits->max_turns);
-    const int64_t each = (usual_row(problem) + TURNS_LEAST) * parts;
-    return max_i64(limits->max_turns / TURNS_PART / (each + to_put), 1);
+    const int64_t to_put = problem->b_sparse ? ITERATIONS_TO_PUT * row_of_a / row_of_c : 0;
+    const int64_t parts = min_i64(parts_of(problem, columns, row_of_a), limits->max_iterations);
+    const int64_t each = (usual_row(problem) + ITERATIONS_LEAST) * parts;
+    return max_i64(limits->max_iterations / ITERATIONS_PART / (each + to_put), 1);
 }
 
 static int64_t entries_for(const weft_limits *limits, const weft_sddmm_sparse_problem *problem,
                            int64_t columns)
 {
     const int64_t share = share_of(limits, problem);
-    return limits->max_turns > 0 ? min_i64(share, entries_in_turns(limits, problem, columns))
-                                 : share;
+    return limits->max_iterations > 0
+               ? min_i64(share, entries_in_iterations(limits, problem, columns))
+               : share;
 }
 
 weft_sddmm_sparse_tiling weft_sddmm_sparse_tiling_for(const weft_limits *limits,
@@ -203,7 +204,7 @@ static weft_status columns_check(const weft_sddmm_sparse_tiling *tiling, const w
     const int64_t bytes = columns * column_bytes(problem) + exchange_bytes(problem, tiling->items);
     if ((uint64_t)bytes > limits->local_bytes)
         return fail(WEFT_BAD_ARGUMENT,
-                    "sddmm_sparse: tiling.columns %d and items %d want %" PRId64
+                    "sddmm_sparse: tiling.columns %d and items %d require %" PRId64
                     " bytes; local memory has %zu",
                     columns, tiling->items, bytes, limits->local_bytes);
     return WEFT_OK;

@@ -11,7 +11,7 @@
 // All that a tiling is chosen from, besides the limits.
 typedef struct weft_sddmm_sparse_problem {
     int64_t m, n, k, nnz;    // C is m x n, A m x k, B n x k
-    int64_t a_nnz, b_nnz;    // entries of A, of B; of a dense one nobody asks
+    int64_t a_nnz, b_nnz;    // entries of A, of B; not used of a dense one
     bool a_sparse, b_sparse; // at least one is
     weft_dtype dtype;        // WEFT_DEFAULT is f32
 } weft_sddmm_sparse_problem;
@@ -20,11 +20,11 @@ typedef struct weft_sddmm_sparse_problem {
 typedef struct weft_sddmm_sparse_tiling {
     int items;       // of a group: a power of two
     int lanes;       // of these that share an entry's sum: a power of two up to `items`
-    int columns;     // of a row of A that there is local memory for, where B is sparse: 1 to
-                     // 262144; else 0. A dense row of more comes in parts, for each of which all
-                     // terms are gone through; of a sparse one at least an eighth as many elements
-                     // are found by hashes of their columns, and what is more comes in parts
-    int64_t entries; // of C, of whatever rows, that a group goes through: 1 to 2^60
+    int columns;     // of a row of A in local memory, where B is sparse: 1 to 262144; else 0. A
+                     // longer dense row is read in parts, and all terms once for each part; of a
+                     // sparse one at least an eighth as many elements are hashed by their columns,
+                     // and more are read in parts
+    int64_t entries; // of C, of whatever rows, for a group: 1 to 2^60
 } weft_sddmm_sparse_tiling;
 
 // Chooses; a pure function. `limits` must pass weft_limits_check().
@@ -47,14 +47,14 @@ enum {
     WEFT_SDDMM_SPARSE_WAITING = 256, // sums of a group that wait for further parts of a row of A
 };
 
-// Whether a row of A has more columns than stand in local memory at a time: a dense one comes in
-// parts then, and a sparse one's elements stand by hashes.
+// Whether a row of A has more columns than local memory has room for: a dense one is read in parts
+// then, and a sparse one's elements are hashed.
 bool weft_sddmm_sparse_has_parts(const weft_sddmm_sparse_tiling *tiling,
                                  const weft_sddmm_sparse_problem *problem);
 bool weft_sddmm_sparse_is_hashed(const weft_sddmm_sparse_tiling *tiling,
                                  const weft_sddmm_sparse_problem *problem);
 
-// Places for these, a power of two.
+// Places for hashed elements, a power of two.
 int64_t weft_sddmm_sparse_places(const weft_sddmm_sparse_tiling *tiling,
                                  const weft_sddmm_sparse_problem *problem);
 

@@ -18,7 +18,7 @@
 #include "sparse/sparse_attention_call.h"
 #include "sparse/sparse_attention_parameters.h"
 
-// What makes plans differ: where the scale is 0 there are no products to take.
+// What makes plans differ: where the scale is 0 no products are computed.
 static void add_key(weft_key *key, const weft_call *call)
 {
     const weft_attention_numbers *given = call->own;
@@ -34,12 +34,12 @@ static int64_t n_tile_of(const weft_sparse_attention_tiling *tiling)
     return (int64_t)tiling->lanes * tiling->outputs * tiling->vector_width;
 }
 
-// Where scratch memory has no room for the products, they are taken more than once after all.
+// Where scratch memory has no room for the products, a sweep computes them more than once.
 static weft_status plan_steps(weft_attention_state *s, const weft_call *call)
 {
     bool fits;
     const uint64_t most = weft_workspace_most(call->ctx);
-    TRY(weft_attention_steps_prepare(s, call, true, &fits)); // those taken say it once built
+    TRY(weft_attention_steps_prepare(s, call, true, &fits)); // reasons are recorded once built
     if (s->head.is_forced && !fits)
         return fail(WEFT_NO_MEMORY,
                     "sparse_attention: %" PRId64 " products for each of %" PRId64
@@ -52,12 +52,12 @@ static weft_status plan_steps(weft_attention_state *s, const weft_call *call)
         refuse(s->problem.why, "one sweep",
                "V has %" PRId64 " columns, and a sweep sums %" PRId64 " at once", s->problem.d,
                n_tile_of(&s->tiling));
-    s->head.group_items = 0; // each step has seen to its own
+    s->head.group_items = 0; // each step has its own
     return WEFT_OK;
 }
 
-// Nobody has seen the rows. Only one longer than M is wide has a column twice; where that could be
-// more entries than kernels count, it is cut.
+// The lengths of rows are not known. Only a row longer than M is wide has a column twice; it is cut
+// where it could have more entries than kernels count.
 static weft_status plan_sweep(weft_attention_state *s, const weft_call *call)
 {
     const weft_sparse_attention_problem *p = &s->problem;
@@ -99,7 +99,7 @@ static weft_status plan(void *state, const weft_call *call, const weft_limits *l
     TRY(find_alignment(&s->problem, call));
     if (s->head.is_forced)
         TRY(weft_sparse_attention_tiling_check(&s->tiling, &call->ctx->limits, &s->problem));
-    // Without entries there are no steps to take: a sweep, as it is planned, writes the zeros.
+    // Without entries there are no steps: a sweep writes the zeros.
     if (s->head.is_forced && s->tiling.in_steps && s->problem.nnz == 0)
         s->head.is_forced = false;
     if (!s->head.is_forced)
@@ -175,7 +175,7 @@ typedef struct {
     ATTENTION_COMBINE_PARAMETERS(FIELD, )
 } combine;
 
-// A sweep on its way.
+// A sweep that is being enqueued.
 typedef struct {
     weft_launch *launch;
     const weft_attention_state *s;
@@ -202,7 +202,7 @@ static void add_entries(weft_arguments *arguments, const entries *a)
     ADD_LISTED(arguments, ATTENTION_ENTRIES_PARAMETERS(LISTED, COMMA));
 }
 
-// Where nothing is attended to some buffer must stand in: it is never read.
+// Where M has no entries its offsets are passed in place of the indices, and never read.
 static entries entries_of(const weft_attention_state *s, const weft_csr *M)
 {
     return (entries){

@@ -26,8 +26,8 @@ typedef struct weft_attention_numbers {
     double scale;
 } weft_attention_numbers;
 
-// Of a sweep, or of three steps: then scratch memory has what each of them wants for itself, and
-// the products behind it.
+// Of a sweep, or of three steps: then scratch memory has the workspace of a step, and the products
+// after it.
 typedef struct weft_attention_state {
     weft_state head;
     weft_sparse_attention_problem problem;
@@ -55,7 +55,7 @@ weft_heads weft_heads_of(const weft_tensor *tensor);
 weft_status weft_attention_check(void *state, const weft_call *call);
 weft_status weft_attention_numbers_check(const void *state, const weft_call *call);
 
-// The three steps for one batch of heads, which point into their operands.
+// The three steps for one batch of heads; their calls point to the tensors here.
 typedef struct weft_attention_steps {
     weft_tensor Q, K_transposed, V, O, products;
     weft_csr weights; // M with the products as its values
@@ -63,12 +63,12 @@ typedef struct weft_attention_steps {
     weft_call products_call, softmax_call, sums_call;
 } weft_attention_steps;
 
-// Plans and builds them, unheard (weft_call) or not, and says how much scratch memory all of them
-// want; *fits is false where that is more than sizes reach.
+// Plans and builds them, unheard (weft_call) or not, and finds how much scratch memory they need
+// together; *fits is false where that is more than sizes reach.
 weft_status weft_attention_steps_prepare(weft_attention_state *s, const weft_call *call,
                                          bool is_unheard, bool *fits);
 
-// Enqueues them, behind what the launch has enqueued.
+// Enqueues them after what the launch has enqueued.
 weft_status weft_attention_steps_run(weft_launch *launch, const weft_attention_state *s,
                                      const weft_call *call, cl_mem scratch);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What weft_sparse_attention() asks of its operands and of its scale.
+// The checks of weft_sparse_attention()'s operands and of its scale.
 #include <inttypes.h>
 #include <math.h>
 
@@ -97,7 +97,7 @@ static weft_status dtypes_check(const weft_call *call)
         const weft_dtype q = weft_dtype_or(Q->dtype, WEFT_F32);
         const weft_dtype other = weft_dtype_or(weft_call_tensor(call, i)->dtype, WEFT_F32);
         if (other != q)
-            return fail(WEFT_BAD_DTYPE, "sparse_attention: Q is %s, %s %s; both want the same",
+            return fail(WEFT_BAD_DTYPE, "sparse_attention: Q is %s, %s %s; both must be the same",
                         weft_dtype_name(q), names[i], weft_dtype_name(other));
     }
     return weft_floating_check(call->ctx, Q, "Q", "sparse_attention");
@@ -127,14 +127,14 @@ weft_heads weft_heads_of(const weft_tensor *tensor)
     };
 }
 
-// An axis of extent 1 is never stepped along, and its stride may be anything.
+// The stride of an axis of extent 1 is not used, and may be anything.
 static bool are_adjacent(const weft_call *call, int one, int other)
 {
     const weft_tensor *a = weft_call_tensor(call, one), *b = weft_call_tensor(call, other);
     return columns_of(a) == 1 || (a->stride[a->ndim - 1] == 1 && b->stride[b->ndim - 1] == 1);
 }
 
-// All but the alignment, of which the plan asks.
+// All but the alignment, which the plan finds.
 static void find_problem(weft_attention_state *s, const weft_call *call)
 {
     const weft_tensor *Q = weft_call_tensor(call, WEFT_ATTENTION_Q);

@@ -17,7 +17,7 @@
 
 enum { MAX_VECTOR_WIDTH = 16, MAX_VECTORS = 8, MOST_LANES = 64, MOST_ROWS = 64 };
 
-// Where an item carries whole vectors: CPUs.
+// Where an item computes whole vectors: CPUs.
 enum {
     VECTORIZED_TASKS = 32,       // items for each core, so that the last ones end together
     VECTORIZED_ROW_CHUNK = 4096, // entries that cost a core a hundred microseconds
@@ -32,10 +32,10 @@ enum {
     SPREAD_ROW_CHUNK = 1024, // entries that cost a group about as much as a row block of usual rows
 };
 
-// What plans say that they do without.
+// Features that plans report as not used.
 static const char STEPS[] = "three steps", ALIGNED[] = "aligned vectors";
 
-// A forgiving view of the problem: defaults filled in, extents at least 1.
+// The problem with defaults filled in, extents at least 1.
 typedef struct {
     int64_t k, d, alignment, bytes, sum_bytes;
     const weft_why *why;
@@ -78,7 +78,7 @@ static weft_sparse_attention_tiling vectorized_tiling(const weft_limits *limits,
     };
 }
 
-// What a group shares for each row: products' shares, products, weights and turns.
+// Local memory for each row of a group: partial products, products, weights and iterations.
 static int64_t shared_bytes(const facts *f, int64_t lanes)
 {
     return (lanes * (lanes + 1) + 2 * lanes) * f->sum_bytes + 4;
@@ -96,7 +96,7 @@ static int64_t rows_of_group(const weft_limits *limits,
     return min_i64(max_i64(pow2_down(max_i64(all / limits->max_blocks, 1)), least), items / lanes);
 }
 
-// Lanes are items: they read neighbouring elements, and join their products.
+// Lanes are items: they read neighbouring elements, and reduce their products.
 static weft_sparse_attention_tiling spread_tiling(const weft_limits *limits,
                                                   const weft_sparse_attention_problem *problem,
                                                   const facts *f)
@@ -138,11 +138,11 @@ weft_sparse_attention_tiling weft_sparse_attention_tiling_for(
     weft_sparse_attention_tiling tiling = weft_lanes_are_vectors(limits, problem->why)
                                               ? vectorized_tiling(limits, problem, &f)
                                               : spread_tiling(limits, problem, &f);
-    // A sweep would take the products once for each n-tile of V's columns.
+    // A sweep would compute the products once for each n-tile of V's columns.
     const int64_t n_tile = (int64_t)tiling.lanes * tiling.outputs * tiling.vector_width;
     tiling.in_steps =
         (f.d > n_tile ||
-         refuse(problem->why, STEPS, "one n_tile of %" PRId64 " columns has all %" PRId64 " of V",
+         refuse(problem->why, STEPS, "one n-tile of %" PRId64 " columns has all %" PRId64 " of V",
                 n_tile, f.d)) &&
         (f.bytes == f.sum_bytes ||
          refuse(problem->why, STEPS, "products would be rounded on the way"));

@@ -16,26 +16,25 @@ typedef struct weft_sparse_attention_problem {
     weft_dtype dtype;        // WEFT_DEFAULT is f32
     bool qk_adjacent;        // Q and K have stride 1 along k
     bool vo_adjacent;        // V and O have stride 1 along d
-    int64_t alignment;       // largest power of two that divides, in elements, where each row of Q,
-                             // K, V and O starts; 0 counts as 1
+    int64_t alignment;       // largest power of two that divides the start of each row of Q, K, V
+                             // and O, in elements; 0 counts as 1
     const weft_why *why;     // where reasons go; NULL: nowhere
 } weft_sparse_attention_problem;
 
 // How the work is cut: rows_per_group rows of M make a group, and lanes items share each of them.
 typedef struct weft_sparse_attention_tiling {
     int vector_width;   // elements in one OpenCL vector: 1, 2, 4, 8 or 16
-    int vectors;        // such vectors of a row of Q that one item keeps in registers, 1 to 8
-    int outputs;        // and of a row of O that it sums there, 1 to 8
+    int vectors;        // vectors of a row of Q that one item caches in registers, 1 to 8
+    int outputs;        // vectors of a row of O that it accumulates there, 1 to 8
     int lanes;          // items that share a row: a power of two up to 64
     int rows_per_group; // rows that share a group
-    int rows_per_item;  // that an item goes through one after the other
-    int64_t
-        row_chunk; // rows longer than two row chunks are cut into row chunks, which are weighed apart
-                   // and joined in order
-    bool aligned;  // Q, K, V and O are read and written by aligned vectors
-    bool in_steps; // products, softmax and sums one after the other, through scratch memory, as
-                   // the three calls would; nothing above is looked at. Not for f16 and bf16,
-                   // whose products would be rounded on the way
+    int rows_per_item;  // rows of an item, one after the other
+    int64_t row_chunk;  // entries: rows longer than twice this are cut into row chunks, which are
+                        // summed separately and combined in order
+    bool aligned;       // Q, K, V and O are read and written by aligned vectors
+    bool in_steps;      // products, softmax and sums one after the other, through scratch memory,
+                        // as the three calls would; the fields above are not read. Not for f16 and
+                        // bf16, whose products would be rounded on the way
 } weft_sparse_attention_tiling;
 
 // Chooses; a pure function. `limits` must pass weft_limits_check().

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sparse attention as three operations, one after the other: products at the entries of M, softmax
-// of them in place, and sums of V. For each of a batch of heads; all heads at a time.
+// of them in place, and sums of V. One batch at a time, all its heads together.
 //
-// It stands above the operations, with one row chunk of scratch memory for the products and for
-// what each of them wants.
+// It calls the operations, with one block of scratch memory for the products and for the workspace
+// of each.
 #include "base/arithmetic.h"
 #include "base/dtype.h"
 #include "operand/view.h"
@@ -11,7 +11,7 @@
 #include "runtime/scratch.h"
 #include "sparse/sparse_attention_call.h"
 
-// [heads x rows x columns], where they begin for one of the batches.
+// An operand as [heads x rows x columns], for one of the batches.
 static weft_tensor heads_view(const weft_attention_state *s, const weft_tensor *t, int64_t batch)
 {
     const weft_heads dense = weft_heads_of(t);
@@ -25,15 +25,15 @@ static weft_tensor heads_view(const weft_attention_state *s, const weft_tensor *
     };
 }
 
-// The steps of all batches are planned once, and operations look at where memory begins, modulo a
-// vector: of two batches next to each other one begins as badly as any.
+// The steps are planned once for all batches, and plans depend on alignment: of two adjacent
+// batches, one has the worst alignment of all.
 static int64_t worst_batch(const weft_attention_state *s, const weft_tensor *t)
 {
     const weft_heads dense = weft_heads_of(t);
     return s->n_outer > 1 && pow2_divisor(dense.start + dense.outer) < pow2_divisor(dense.start);
 }
 
-// `batches` are those of the dense operands.
+// `batches` are the batches of the dense operands.
 static void find_operands(weft_attention_steps *o, const weft_attention_state *s,
                           const weft_call *call, const int64_t batches[WEFT_ATTENTION_N],
                           cl_mem products)
@@ -82,7 +82,7 @@ static void find_steps(weft_attention_steps *o, const weft_call *call)
     };
 }
 
-// The products have no place yet: they begin where any vector may.
+// The products have no address yet: they start on a vector boundary.
 static weft_status prepare(weft_attention_state *s, const weft_call *call, bool is_unheard)
 {
     weft_attention_steps steps;

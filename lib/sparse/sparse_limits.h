@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What 32-bit rows and columns in the kernels leave room for: the last group may reach past the
-// last row or column by as much as a group has, and a k-block past the last row of B.
+// Extents that suit 32-bit rows and columns in kernels: the last group may reach past the last row
+// or column by the extent of a group, and a k-block past the last row of B.
 #ifndef WEFT_LIB_SPARSE_LIMITS_H
 #define WEFT_LIB_SPARSE_LIMITS_H
 

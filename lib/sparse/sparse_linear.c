@@ -39,7 +39,7 @@ static weft_status rows_check(const layer *l, const weft_tensor *t, const char *
     return WEFT_OK;
 }
 
-// Results may stay as sums are.
+// Results may have the type of the sums.
 static weft_status dtype_check(const layer *l, const weft_tensor *t, const char *name,
                                bool is_written)
 {
@@ -121,8 +121,7 @@ static weft_status by_input_check(void *state, const weft_call *call)
     return weft_spmm_check(state, call);
 }
 
-// What dW is of SDDMM, and the operands as they were given: SDDMM has them as matrices, X
-// transposed.
+// The numbers of SDDMM, and the operands as given: SDDMM gets them as matrices, X transposed.
 typedef struct {
     weft_sddmm_numbers numbers;
     const weft_tensor *X, *dY;
@@ -159,7 +158,7 @@ static weft_status by_weights_check(void *state, const weft_call *call)
     return weft_sddmm_check(state, call);
 }
 
-// Vectors and matrices of one column are the same to SDDMM, but not beside each other.
+// A vector and a matrix of one column are the same to SDDMM, but may not be mixed here.
 static void by_weights_key(weft_key *key, const weft_call *call)
 {
     const by_weights_numbers *given = call->own;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What plans of sparse products have in common.
+// Arithmetic that plans of sparse products share.
 #ifndef WEFT_LIB_SPARSE_PLAN_H
 #define WEFT_LIB_SPARSE_PLAN_H
 
 #include <stdint.h>
 
-// Vectors of `vector width` for an item, of n elements, in steps that keep the programs few and
+// Vectors of vector_width elements for an item, of n elements, in steps that keep programs few and
 // waste little of the last item's.
 int weft_vectors_for(int64_t n, int64_t vector_width, int64_t most);
 

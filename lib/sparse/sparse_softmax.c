@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Softmax over the rows of a sparse matrix, and its backward: what each asks of its operands, plan,
-// defines, arguments, enqueue.
+// Softmax over the rows of a sparse matrix, and its backward: checks, plan, defines, arguments,
+// enqueue.
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -84,8 +84,8 @@ static weft_status numbers_check(const void *memory, const weft_call *call)
 
 // ---- plan
 
-// Nobody has seen the rows. Only one longer than the matrix is wide has a column twice. A row chunk
-// comes to a top and a sum.
+// The lengths of rows are not known. Only a row longer than the matrix is wide has a column twice.
+// A row chunk has a maximum and a sum.
 static weft_status plan_row_chunks(weft_sparse_softmax_state *s, const weft_call *call)
 {
     const weft_sparse_softmax_problem *p = &s->problem;
@@ -112,8 +112,8 @@ static weft_status plan(void *memory, const weft_call *call, const weft_limits *
         TRY(weft_sparse_softmax_tiling_check(&s->tiling, &call->ctx->limits, &s->problem));
     else
         s->tiling = weft_sparse_softmax_tiling_for(limits, &s->problem);
-    if (s->tiling.keep == 0)
-        s->tiling.keep = s->tiling.lanes;
+    if (s->tiling.cache == 0)
+        s->tiling.cache = s->tiling.lanes;
     s->head.group_items = (size_t)s->tiling.lanes * (size_t)s->tiling.rows_per_group;
     return plan_row_chunks(s, call);
 }
@@ -129,7 +129,7 @@ static weft_defines defines_of(const weft_sparse_softmax_state *s, const weft_ca
     weft_defines_add(&defines, "VECTOR_WIDTH", tiling->vector_width);
     weft_defines_add(&defines, "LANES", tiling->lanes);
     weft_defines_add(&defines, "ROWS_PER_GROUP", tiling->rows_per_group);
-    weft_defines_add(&defines, "KEEP", tiling->keep);
+    weft_defines_add(&defines, "CACHED", tiling->cache);
     weft_defines_add(&defines, "BACKWARD", s->problem.is_backward);
     if (tiling->vector_width == 1) {
         const int items = tiling->lanes < WEFT_WIDE_SUB_GROUP ? tiling->lanes : WEFT_WIDE_SUB_GROUP;
@@ -167,7 +167,7 @@ typedef struct {
     CHUNK_PARAMETERS(FIELD, )
 } arguments;
 
-// What is written goes past the caches where they cannot hold it, unless that is what was read.
+// Whether results that caches cannot hold are written past them; not in place.
 static bool streams(const weft_call *call)
 {
     const weft_tensor *out = weft_call_tensor(call, last_of(call));
@@ -224,7 +224,7 @@ typedef struct {
     size_t global[3], local[3];
 } grid;
 
-// So many groups for each matrix of the batch.
+// n_groups groups for each matrix of the batch.
 static grid grid_of(const weft_sparse_softmax_state *s, int64_t n_groups)
 {
     const size_t lanes = (size_t)s->tiling.lanes, rows = (size_t)s->tiling.rows_per_group;

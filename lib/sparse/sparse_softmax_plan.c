@@ -15,23 +15,23 @@
 
 enum { MAX_VECTOR_WIDTH = 16 };
 
-// Where an item carries whole vectors: CPUs.
+// Where an item computes whole vectors: CPUs.
 enum {
-    VECTORIZED_TASKS = 32,      // groups for each core, so that the last ones end together
-    VECTORIZED_CHUNK = 1 << 17, // entries and rows of a group: what it costs to start one is lost
-    VECTORIZED_LEAST = 1 << 10, // among them
-    VECTORIZED_ROW_CHUNK = 1 << 14, // entries that cost a core ten microseconds
-    VECTORIZED_KEPT = 1 << 12,      // bytes of terms: rows enough that what they wait for is spread
-                                    // thin, while L1 holds them, their marks, and as many before;
-    VECTORIZED_MOST_KEPT = 1 << 11, // entries: a usual row has room up to that;
-    VECTORIZED_SPARE = 4,           // and a part of it more, for rows that are longer than usual
+    VECTORIZED_TASKS = 32,            // groups for each core, so that the last ones end together
+    VECTORIZED_CHUNK = 1 << 17,       // most entries and rows of a group: its start costs little
+    VECTORIZED_LEAST = 1 << 10,       // least of them
+    VECTORIZED_ROW_CHUNK = 1 << 14,   // entries that cost a core ten microseconds
+    VECTORIZED_CACHED = 1 << 12,      // bytes of terms: enough rows to hide latency, while L1 holds
+                                      // them, their marks, and those of the rows before
+    VECTORIZED_MOST_CACHED = 1 << 11, // entries: most that there is room for in a usual row
+    VECTORIZED_SPARE = 4,             // part of it added, for rows that are longer than usual
 };
 
 // Where lanes are items: GPUs.
 enum {
     SPREAD_ITEMS = 128,     // of a group
     SPREAD_EACH = 4,        // entries of a usual row for each item
-    SPREAD_NARROW_EACH = 8, // that it keeps at most, where registers are few
+    SPREAD_NARROW_EACH = 8, // most that it caches, where registers are few
     SPREAD_LANES = 4,       // of a row at least: neighbours read neighbours
     SPREAD_CHUNK = 2048,
     SPREAD_LEAST = 256,
@@ -49,7 +49,7 @@ static int64_t positions(const weft_sparse_softmax_problem *problem)
     return min_i64(problem->nnz, INT64_MAX / 4) + problem->n_rows;
 }
 
-// What each of so many groups has of the whole batch.
+// Entries and rows of the whole batch for each of n_groups groups.
 static int64_t share_of(const weft_sparse_softmax_problem *problem, int64_t n_groups)
 {
     const int64_t each = ceil_div(positions(problem), n_groups);
@@ -61,12 +61,12 @@ static int64_t usual_row(const weft_sparse_softmax_problem *problem)
     return ceil_div(problem->nnz, max_i64(problem->n_rows, 1));
 }
 
-// Room for a usual row, and for many short ones. Backward two values of each entry are in L1, too.
-static int vectorized_keep(const weft_sparse_softmax_problem *problem, int64_t term_bytes)
+// Room for a usual row, and for many short ones. Backward, two values of each entry are in L1, too.
+static int vectorized_cached(const weft_sparse_softmax_problem *problem, int64_t term_bytes)
 {
-    const int64_t many = VECTORIZED_KEPT / term_bytes / (problem->is_backward ? 2 : 1);
-    const int64_t kept = clamp_i64(pow2_up(usual_row(problem)), many, VECTORIZED_MOST_KEPT);
-    return (int)(kept + kept / VECTORIZED_SPARE);
+    const int64_t many = VECTORIZED_CACHED / term_bytes / (problem->is_backward ? 2 : 1);
+    const int64_t cached = clamp_i64(pow2_up(usual_row(problem)), many, VECTORIZED_MOST_CACHED);
+    return (int)(cached + cached / VECTORIZED_SPARE);
 }
 
 // Lanes are elements of one item's vectors.
@@ -80,7 +80,7 @@ static weft_sparse_softmax_tiling vectorized_tiling(const weft_limits *limits,
         .vector_width = (int)vector_width,
         .lanes = 1,
         .rows_per_group = 1,
-        .keep = vector_width > 1 ? vectorized_keep(problem, term_bytes) : 1,
+        .cache = vector_width > 1 ? vectorized_cached(problem, term_bytes) : 1,
         .chunk = clamp_i64(share, VECTORIZED_LEAST, VECTORIZED_CHUNK),
         .row_chunk = VECTORIZED_ROW_CHUNK,
     };
@@ -96,14 +96,14 @@ static weft_sparse_softmax_tiling spread_tiling(const weft_limits *limits,
     const int64_t usual = min_i64(max_i64(usual_row(problem), 1), INT32_MAX);
     const int64_t wanted = pow2_up(ceil_div(usual, SPREAD_EACH));
     const int64_t lanes = min_i64(max_i64(wanted, SPREAD_LANES), warp);
-    // As many as registers have room for: longer rows take long. Backward each has two values.
+    // As many as registers have room for, because longer rows are slow. Backward, two values each.
     const bool is_narrow = limits->least_subgroup > 0 && problem->is_backward;
     const int64_t each = is_narrow ? SPREAD_NARROW_EACH : WEFT_SPARSE_SOFTMAX_MOST_EACH;
     return (weft_sparse_softmax_tiling){
         .vector_width = 1,
         .lanes = (int)lanes,
         .rows_per_group = (int)min_i64(items / lanes, weft_limits_items_along(limits, 1)),
-        .keep = (int)(each * lanes),
+        .cache = (int)(each * lanes),
         .chunk = clamp_i64(share_of(problem, limits->max_blocks), SPREAD_LEAST, SPREAD_CHUNK),
         .row_chunk = SPREAD_ROW_CHUNK,
     };
@@ -147,11 +147,11 @@ static weft_status vectors_check(const weft_sparse_softmax_tiling *tiling)
                     tiling->vector_width);
     const int64_t lanes = tiling->lanes, most = lanes * WEFT_SPARSE_SOFTMAX_MOST_EACH;
     if (tiling->vector_width == 1 &&
-        (tiling->keep < 0 || tiling->keep > most || tiling->keep % lanes != 0))
+        (tiling->cache < 0 || tiling->cache > most || tiling->cache % lanes != 0))
         return fail(WEFT_BAD_ARGUMENT,
-                    "sparse_softmax: tiling.keep is %d: with vector_width 1 a multiple of %" PRId64
+                    "sparse_softmax: tiling.cache is %d: with vector_width 1 a multiple of %" PRId64
                     " lanes up to %" PRId64 " is wanted",
-                    tiling->keep, lanes, most);
+                    tiling->cache, lanes, most);
     if (tiling->vector_width == 1)
         return WEFT_OK;
     if (tiling->lanes != 1 || tiling->rows_per_group != 1)
@@ -160,10 +160,10 @@ static weft_status vectors_check(const weft_sparse_softmax_tiling *tiling)
             "sparse_softmax: tiling.lanes %d x rows_per_group %d: with vector_width %d one item is "
             "wanted",
             tiling->lanes, tiling->rows_per_group, tiling->vector_width);
-    if (tiling->keep < tiling->vector_width || tiling->keep > WEFT_SPARSE_SOFTMAX_MOST_KEEP)
+    if (tiling->cache < tiling->vector_width || tiling->cache > WEFT_SPARSE_SOFTMAX_MOST_CACHED)
         return fail(WEFT_BAD_ARGUMENT,
-                    "sparse_softmax: tiling.keep is %d: vector_width %d to %d is wanted",
-                    tiling->keep, tiling->vector_width, WEFT_SPARSE_SOFTMAX_MOST_KEEP);
+                    "sparse_softmax: tiling.cache is %d: vector_width %d to %d is wanted",
+                    tiling->cache, tiling->vector_width, WEFT_SPARSE_SOFTMAX_MOST_CACHED);
     return WEFT_OK;
 }
 
@@ -191,7 +191,7 @@ static const weft_tiling_field fields[] = {
     TILING_FIELD(weft_sparse_softmax_tiling, vector_width),
     TILING_FIELD(weft_sparse_softmax_tiling, lanes),
     TILING_FIELD(weft_sparse_softmax_tiling, rows_per_group),
-    TILING_FIELD(weft_sparse_softmax_tiling, keep),
+    TILING_FIELD(weft_sparse_softmax_tiling, cache),
     TILING_FIELD(weft_sparse_softmax_tiling, chunk),
     TILING_FIELD(weft_sparse_softmax_tiling, row_chunk),
 };

@@ -18,25 +18,24 @@ typedef struct weft_sparse_softmax_problem {
     const weft_why *why; // where reasons go; NULL: nowhere
 } weft_sparse_softmax_problem;
 
-// How the work is cut. A group goes through a chunk: rows that together have so many entries, each
+// How the work is cut. A group computes a chunk: rows that together have so many entries, each
 // row counted as one more.
 typedef struct weft_sparse_softmax_tiling {
-    int vector_width; // entries in one OpenCL vector: 1; or 2, 4, 8 or 16 where one item is a group
-    int lanes;        // items that share a row: a power of two
+    int vector_width;   // entries in one OpenCL vector: 1; or 2, 4, 8, 16 where one item is a group
+    int lanes;          // items that share a row: a power of two
     int rows_per_group; // rows that a group has side by side: a power of two
-    int keep; // entries of several rows that an item with vectors takes at a time: vector width
-              // to 8192, for each of which private memory has room for four numbers and
-              // some more. Without vectors, of one row, which its items keep in
-              // registers: 1 to 16 times as many as they are, 0 counts as once; all
-              // items of the group sweep a longer row
-    int64_t chunk; // entries and rows of a group
-    int64_t
-        row_chunk; // rows longer than two row chunks are cut into row chunks, which are swept apart and
-                   // combined in order
+    // Entries that are cached. With vectors, of several rows, in private memory of an item, which
+    // has room for four numbers and some more for each: vector_width to 8192. Without vectors, of
+    // one row, in registers of its items: 1 to 16 times lanes, 0 counts as lanes. All items of the
+    // group sweep a longer row.
+    int cache;
+    int64_t chunk;     // entries and rows of a group
+    int64_t row_chunk; // entries: rows longer than twice this are cut into row chunks, which are
+                       // summed separately and combined in order
 } weft_sparse_softmax_tiling;
 
 enum {
-    WEFT_SPARSE_SOFTMAX_MOST_KEEP = 8192,
+    WEFT_SPARSE_SOFTMAX_MOST_CACHED = 8192,
     WEFT_SPARSE_SOFTMAX_MOST_EACH = 16, // of one item without vectors
 };
 

@@ -91,8 +91,8 @@ static bool has_adjacent_columns(const weft_tensor *C)
 
 static weft_defines defines_of(const weft_spgemm_state *s, const weft_call *call)
 {
-    const weft_csr A = weft_csr_settled(weft_call_csr(call, WEFT_SPGEMM_A));
-    const weft_csr B = weft_csr_settled(weft_call_csr(call, WEFT_SPGEMM_B));
+    const weft_csr A = weft_csr_with_defaults(weft_call_csr(call, WEFT_SPGEMM_A));
+    const weft_csr B = weft_csr_with_defaults(weft_call_csr(call, WEFT_SPGEMM_B));
     weft_defines defines = {.length = 0};
     weft_defines_add(&defines, "ITEMS", s->tiling.items);
     weft_defines_add(&defines, "SHARED", s->has_long);
@@ -181,7 +181,7 @@ typedef struct {
     elements elements; // of a dense one
 } product;
 
-// An array that is there, or for one that is not some buffer that is not looked at.
+// The array, or where it is not there another buffer, which is not read.
 static cl_mem or_offsets(cl_mem array, const weft_csr *csr)
 {
     return array && csr->nnz > 0 ? array : csr->offsets;
@@ -205,7 +205,7 @@ static factors factors_of(const weft_csr *A, const weft_csr *B)
     };
 }
 
-// Without long rows `other` stands in: it is not looked at.
+// Without long rows `other` is passed for the notes, and not read.
 static product product_of(weft_launch *launch, const weft_spgemm_state *s, const weft_call *call,
                           cl_mem scratch, cl_mem other)
 {
@@ -283,7 +283,7 @@ static cl_int long_from(const weft_spgemm_state *s)
     return s->has_long ? s->tiling.long_from : 0;
 }
 
-// To count, words stand in the place of columns.
+// To count, tiling.columns is the number of words.
 static weft_status enqueue_count(const product *p)
 {
     const weft_spgemm_state *s = p->s;
@@ -454,7 +454,7 @@ static weft_status run_count(weft_launch *launch, const void *state, const weft_
     p.offsets = (offsets){C->offsets, C->offsets_start};
     TRY(count_rows(&p));
     const weft_numbers of_c = {C->offsets, C->offsets_start};
-    // Where one group does it all some buffer must stand in.
+    // One group needs no sums: another buffer is passed.
     const weft_numbers sums = s->scan.n_groups > 1 ? (weft_numbers){scratch, s->sums} : of_c;
     return weft_scan_enqueue(launch, &s->scan, of_c, of_c, true, sums);
 }
@@ -603,7 +603,7 @@ weft_status weft_spgemm_dense(weft_context *ctx, cl_command_queue queue, double 
 
 // ---- what a call would do
 
-// Of the second step before the first: as if C had an entry.
+// Scratch memory of the second step, planned as if C had an entry.
 static weft_status fill_bytes(size_t *bytes, weft_context *ctx, const weft_csr *A,
                               const weft_csr *B, const weft_csr *C,
                               const weft_spgemm_params *params)

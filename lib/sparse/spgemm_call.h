@@ -25,8 +25,8 @@ typedef struct weft_spgemm_numbers {
     double alpha, beta;
 } weft_spgemm_numbers;
 
-// In scratch memory lie the notes of long rows and the counts of their chunks, adjacent columns
-// each, and what the running sums want.
+// Scratch memory has the notes of long rows, the counts of their chunks of adjacent columns, and
+// the sums of the scan.
 typedef struct weft_spgemm_state {
     weft_state head;
     weft_spgemm_problem problem;
@@ -35,7 +35,7 @@ typedef struct weft_spgemm_state {
     bool is_scaling;              // C = beta C
     weft_spgemm_tiling tiling;    // from the check where the caller forces it, else from the plan
     int64_t n_row_blocks;         // of rows
-    bool has_long;                // rows, perhaps
+    bool has_long;                // there may be long rows
     int64_t chunk, n_chunks;      // columns; of a row
     int64_t share;                // chunks of a group that counts
     weft_scan scan;               // of the rows' lengths, where they are counted

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What sparse x sparse products ask of their operands.
+// The checks of sparse x sparse products' operands.
 #include <inttypes.h>
 
 #include "base/arithmetic.h"
@@ -29,15 +29,15 @@ static weft_status extents_check(const weft_call *call)
     return WEFT_OK;
 }
 
-// C, or what a dense one has of a sparse one.
+// C, or a CSR with the sizes and data type of a dense C.
 static weft_csr c_of(const weft_call *call)
 {
     if (!is_dense(call))
-        return weft_csr_settled(weft_call_csr(call, WEFT_SPGEMM_C));
+        return weft_csr_with_defaults(weft_call_csr(call, WEFT_SPGEMM_C));
     const weft_tensor *dense = weft_call_tensor(call, WEFT_SPGEMM_C);
     const weft_csr sizes = {
         .n_rows = dense->shape[0], .n_cols = dense->shape[1], .dtype = dense->dtype};
-    return weft_csr_settled(&sizes);
+    return weft_csr_with_defaults(&sizes);
 }
 
 static weft_status shapes_check(const char *what, const weft_csr *A, const weft_csr *B,
@@ -57,7 +57,7 @@ static weft_status dtypes_check(const weft_call *call, weft_dtype a, weft_dtype 
 {
     const char *what = weft_call_name(call);
     if (a != b || a != c)
-        return fail(WEFT_BAD_DTYPE, "%s: A is %s, B %s, C %s; all three want the same", what,
+        return fail(WEFT_BAD_DTYPE, "%s: A is %s, B %s, C %s; all three must be the same", what,
                     weft_dtype_name(a), weft_dtype_name(b), weft_dtype_name(c));
     if (a == WEFT_F64 && !call->ctx->limits.has_f64)
         return fail(WEFT_UNSUPPORTED, "%s: A, B and C are f64; %s has no f64", what,
@@ -103,8 +103,8 @@ weft_status weft_spgemm_check(void *state, const weft_call *call)
     weft_spgemm_state *s = state;
     char name[WEFT_OPERAND_TEXT];
     TRY(extents_check(call));
-    const weft_csr A = weft_csr_settled(weft_call_csr(call, WEFT_SPGEMM_A));
-    const weft_csr B = weft_csr_settled(weft_call_csr(call, WEFT_SPGEMM_B)), C = c_of(call);
+    const weft_csr A = weft_csr_with_defaults(weft_call_csr(call, WEFT_SPGEMM_A));
+    const weft_csr B = weft_csr_with_defaults(weft_call_csr(call, WEFT_SPGEMM_B)), C = c_of(call);
     TRY(shapes_check(weft_call_name(call), &A, &B, &C));
     TRY(dtypes_check(call, A.dtype, B.dtype, C.dtype));
     TRY(weft_tiling_read(&s->head.is_forced, &s->tiling, &weft_spgemm_tiling_table,

@@ -19,12 +19,12 @@ enum {
 };
 
 enum {
-    VECTORIZED_COLUMNS = 1 << 15,      // what a CPU keeps near
-    SPREAD_COLUMNS = 1024,             // what leaves room for other groups on a GPU
+    VECTORIZED_COLUMNS = 1 << 15,      // these fit the cache of a CPU
+    SPREAD_COLUMNS = 1024,             // these leave room for other groups on a GPU
     LONG_VECTORIZED_COLUMNS = 1 << 16, // the same for rows that groups share
     LONG_SPREAD_COLUMNS = 2048,
     SPREAD_MARKS = 8,      // for each sum: with their ranks they are half as large as f32 sums
-    VECTORIZED_MARKS = 32, // one item looks only at words that have any
+    VECTORIZED_MARKS = 32, // one item reads only words that have any
     SPREAD_ITEMS = 32,     // of a group
     GROUP_PRODUCTS = 4096, // that pay for a group
     LONG_PRODUCTS = 4096,  // that pay for several
@@ -42,7 +42,7 @@ int64_t weft_spgemm_words(int64_t sums, int items)
     return ceil_div(marks, weft_spgemm_word(items));
 }
 
-// For one item stand behind them two levels more, a bit for each word below.
+// For one item two more levels follow them, with a bit for each word of the level below.
 int64_t weft_spgemm_marks_bytes(int64_t words, int items)
 {
     const int64_t word = weft_spgemm_word(items);
@@ -61,8 +61,8 @@ static int64_t column_bytes(const weft_spgemm_problem *problem, int64_t columns,
     return max_i64(to_count, to_fill);
 }
 
-// What the items of a group tell each other besides: two numbers each to add up, and an entry of A
-// and a product.
+// What the items of a group exchange besides: two numbers each for sums, an entry of A and a
+// product.
 static int64_t exchange_bytes(const weft_spgemm_problem *problem, int items)
 {
     const int64_t sum_bytes = weft_sum_bytes(problem->dtype);
@@ -70,7 +70,7 @@ static int64_t exchange_bytes(const weft_spgemm_problem *problem, int items)
     return items * (item_bytes + 3 * sum_bytes) + (int64_t)sizeof(int64_t);
 }
 
-// Of a row, on average, and at least 1; no more than a tiling makes a difference for.
+// Products of a row, on average, and at least 1; limited to what makes a difference to a tiling.
 static int64_t products_of_row(const weft_spgemm_problem *problem)
 {
     const double a_row = (double)problem->a_nnz / (double)max_i64(problem->m, 1);
@@ -95,8 +95,8 @@ static int64_t columns_in(const weft_spgemm_problem *problem, int64_t bytes, int
     return columns;
 }
 
-// Groups would share nothing where one has room for a sum for each column of C, or where no row can
-// be long.
+// Groups share no rows where one has room for a sum for each column of C, or where no row can be
+// long.
 static void share_long_rows(weft_spgemm_tiling *tiling, const weft_limits *limits,
                             const weft_spgemm_problem *problem)
 {
@@ -162,7 +162,7 @@ static weft_status memory_check(int columns, const char *field, const weft_spgem
         column_bytes(problem, columns, tiling->items) + exchange_bytes(problem, tiling->items);
     if ((uint64_t)bytes > limits->local_bytes)
         return fail(WEFT_BAD_ARGUMENT,
-                    "spgemm: tiling.%s %d and items %d want %" PRId64
+                    "spgemm: tiling.%s %d and items %d require %" PRId64
                     " bytes; local memory has %zu",
                     field, columns, tiling->items, bytes, limits->local_bytes);
     return WEFT_OK;

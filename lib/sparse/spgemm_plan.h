@@ -15,16 +15,15 @@ typedef struct weft_spgemm_problem {
     weft_dtype dtype;     // WEFT_DEFAULT is f32
 } weft_spgemm_problem;
 
-// How the work is cut. A group goes through `rows` rows of C. Where a row has `long_from` products
-// or more, `long_groups` groups have a share of C's columns each: 1024 such rows, and what there is
-// beyond these as all others.
+// How the work is cut. A group computes `rows` rows of C. Where a row has `long_from` products or
+// more, `long_groups` groups share C's columns: 1024 such rows, and any beyond these as usual rows.
 typedef struct weft_spgemm_tiling {
     int items;        // of a group, which share a row's products: a power of two
     int rows;         // 1 to 32768
     int columns;      // sums that a group has local memory for, 1 to 32768, beside marks for at
                       // least 8 times as many columns, or for one item 32 times; to count entries
                       // it has marks alone, for 32 times as many columns, or 64 times
-    int long_from;    // up to 262144; 0: no row is long, and what follows does not count
+    int long_from;    // products, up to 262144; 0: no row is long, and the next two are not used
     int long_columns; // a power of two, 64 to 65536: as `columns`
     int long_groups;  // 1 to 256, at most: each has a multiple of `long_columns`
 } weft_spgemm_tiling;
@@ -54,11 +53,11 @@ int64_t weft_spgemm_words(int64_t sums, int items);
 int64_t weft_spgemm_marks_bytes(int64_t words, int items);
 
 enum {
-    WEFT_SPGEMM_LEAST_LONG = 64, // columns: groups that share a row have whole words
-    WEFT_SPGEMM_NOTED = 1024,    // long rows that are shared by groups
-    WEFT_SPGEMM_AT_ONCE = 32,    // of these, that have groups of their own
-    WEFT_SPGEMM_ROOM = 4,    // columns, or for several items words of marks, for a row's product
-    WEFT_SPGEMM_LEAST = 256, // of them at least, where there are so many
+    WEFT_SPGEMM_LEAST_LONG = 64,         // columns: groups that share a row have whole words
+    WEFT_SPGEMM_NOTED = 1024,            // long rows that are shared by groups
+    WEFT_SPGEMM_AT_ONCE = 32,            // of these, that are computed at the same time
+    WEFT_SPGEMM_ROOM = 4,                // columns, or for several items words of marks, a product
+    WEFT_SPGEMM_LEAST = 256,             // of them at least, where there are so many
     WEFT_SPGEMM_MOST_PRODUCTS = 1 << 18, // of a row or an item, that make a difference
 };
 

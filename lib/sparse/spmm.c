@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// C = f(alpha op(A) B + beta C + bias) with A sparse, by all rows or by those that it stores.
+// C = f(alpha op(A) B + beta C + bias) with A sparse, in CSR or DCSR.
 // Checked by spmm_check.c, planned and built by spmm_schedule.c; here: arguments, enqueue.
 #include <inttypes.h>
 #include <stdio.h>
@@ -16,10 +16,10 @@
 #include "sparse/spmm_parameters.h"
 #include "sparse/spmm_reduction.h"
 
-static const int64_t MOST_LONG_GROUPS = 1 << 12; // of more, no core gets too many at once
+static const int64_t MOST_LONG_GROUPS = 1 << 12; // with more groups no core gets too many
 
-// Plan objects that are no more may have been where others are now: what tells them apart is a
-// number.
+// A plan object may have the address of an earlier one that was destroyed: the serial number
+// distinguishes them.
 void weft_spmm_key(weft_key *key, const weft_call *call)
 {
     const weft_spmm_numbers *given = call->own;
@@ -33,7 +33,7 @@ void weft_spmm_key(weft_key *key, const weft_call *call)
 
 // ---- arguments
 
-// Of all kernels; each lists what it takes, and the lists point into it.
+// Arguments of all kernels: the list of a kernel points into it.
 typedef struct {
     PATTERN_PARAMETERS(FIELD, )
     ORDER_PARAMETERS(FIELD, )
@@ -72,7 +72,7 @@ typedef struct {
     segments segments;
 } product;
 
-// Where there is no such array some buffer must stand in: it is never read.
+// An argument without an array gets some other buffer, which is never read.
 static void set_matrix(product *p)
 {
     const weft_spmm_plan *plan = p->given->plan;
@@ -92,25 +92,25 @@ static void set_matrix(product *p)
     v->source = is_transposed ? plan->source : v->offsets;
 }
 
-// And what a plan object has of its rows.
+// And the rows as a plan object lists them.
 static void set_rows(product *p)
 {
-    const weft_spmm_plan *kept = p->s->is_planned ? p->given->plan : NULL;
+    const weft_spmm_plan *plan = p->s->is_planned ? p->given->plan : NULL;
     const weft_spmm_tiling *tiling = &p->s->tiling;
     parameters *v = &p->values;
     v->rows_per_item = tiling->rows_per_item;
-    v->has_order = kept && kept->order;
-    v->order = v->has_order ? kept->order : v->offsets;
-    v->n_ordered = (cl_int)(kept ? kept->n_ordered : p->s->problem.m);
+    v->has_order = plan && plan->order;
+    v->order = v->has_order ? plan->order : v->offsets;
+    v->n_ordered = (cl_int)(plan ? plan->n_ordered : p->s->problem.m);
     v->n_row_chunks = (cl_int)p->s->cut.n;
-    v->has_list = kept && kept->row_chunks;
-    v->list = v->has_list ? kept->row_chunks : v->offsets;
+    v->has_list = plan && plan->row_chunks;
+    v->list = v->has_list ? plan->row_chunks : v->offsets;
     v->k_block_from = tiling->k_block_from;
     v->k = v->depth = (cl_int)p->s->problem.k;
     v->k_block = tiling->k_block;
     if (p->s->has_segments)
-        p->segments = (segments){tiling->k_block_from, kept->segment_starts, kept->segment_entries,
-                                 kept->segments};
+        p->segments = (segments){tiling->k_block_from, plan->segment_starts, plan->segment_entries,
+                                 plan->segments};
 }
 
 static void set_B(product *p)
@@ -150,7 +150,7 @@ static void set_C(product *p)
     v->beta = weft_number_of(p->s->problem.dtype, p->given->beta);
 }
 
-// C stands in where nobody wants them.
+// Without arguments C takes their place, and is not used for them.
 static void set_arguments(product *p)
 {
     const weft_tensor *arguments = weft_call_tensor(p->call, WEFT_SPMM_ARGUMENTS);
@@ -164,7 +164,7 @@ static void set_arguments(product *p)
     v->arguments_batch = steps->batch;
 }
 
-// B packed, sums, where they were found, queues.
+// In scratch memory: B packed, sums, their positions, queues.
 static void set_scratch(product *p, cl_mem scratch)
 {
     const weft_spmm_state *s = p->s;
@@ -193,7 +193,7 @@ static void add_output(weft_arguments *arguments, const product *p)
         ADD_LISTED(arguments, STORED_PARAMETERS(LISTED, COMMA));
 }
 
-// How rows go through k-blocks of B, if they do.
+// Of k-blocks of B, if there are any.
 static void add_k_blocks(weft_arguments *arguments, const product *p)
 {
     if (p->s->has_segments) {
@@ -242,7 +242,7 @@ static void add_combine(weft_arguments *arguments, const product *p)
                    ARGUMENTS_PARAMETERS(LISTED, COMMA));
 }
 
-// Behind which the rows come to which A has nothing to add.
+// Followed by the parameters of the rows that no entry of A changes.
 static void add_places(weft_arguments *arguments, const product *p)
 {
     const parameters *a = &p->values;
@@ -257,8 +257,7 @@ typedef struct {
     size_t global[3], local[3];
 } extents;
 
-// Groups of so many items along x and the tiling's rows, x by y of them for each matrix of the
-// batch.
+// x by y groups for each matrix of the batch, of `items` items along x and the tiling's rows.
 static extents groups_of(const product *p, int64_t items, int64_t x, int64_t y)
 {
     const size_t local[2] = {(size_t)items, (size_t)p->s->tiling.rows_per_group};
@@ -268,13 +267,13 @@ static extents groups_of(const product *p, int64_t items, int64_t x, int64_t y)
     };
 }
 
-// Rows of a row block.
+// Rows in a row block.
 static int64_t rows_of_group(const weft_spmm_state *s)
 {
     return (int64_t)s->tiling.rows_per_group * s->tiling.rows_per_item;
 }
 
-// From here on B is what spmm_pack leaves in scratch memory.
+// Afterwards B is the packed copy in scratch memory.
 static weft_status enqueue_pack(product *p)
 {
     const weft_spmm_state *s = p->s;
@@ -300,20 +299,20 @@ static weft_status enqueue_queues(const product *p)
     const weft_spmm_tiling *tiling = &p->s->tiling;
     const int64_t items = (int64_t)tiling->lanes * tiling->rows_per_group;
     extents e = groups_of(p, tiling->lanes, ceil_div(p->s->n_queues, items), 1);
-    e.global[2] = 1; // all matrices'
+    e.global[2] = 1; // queues of all matrices
     const parameters *a = &p->values;
     const weft_argument list[] = {START_QUEUES_PARAMETERS(LISTED, COMMA)};
     return weft_launch_kernel(p->launch, p->s->kernels.queues, sizeof(list) / sizeof(list[0]), list,
                               e.global, e.local);
 }
 
-// A group for each row block of rows; or as many as fit the device, which take them from queues.
+// A group for each row block; or as many as fit the device, which take row blocks from queues.
 static weft_status enqueue_rows(const product *p, int64_t n_row_blocks)
 {
     const weft_spmm_tiling *tiling = &p->s->tiling;
     if (p->s->n_queues > 0)
         n_row_blocks =
-            min_i64(n_row_blocks, weft_spmm_staged_b_groups(tiling, &p->call->ctx->limits, NULL));
+            min_i64(n_row_blocks, weft_spmm_resident_groups(tiling, &p->call->ctx->limits, NULL));
     const extents e = groups_of(p, weft_spmm_row_items(tiling), n_row_blocks, p->s->n_tiles);
     weft_arguments arguments = {.n = 0};
     add_rows(&arguments, p);
@@ -321,8 +320,8 @@ static weft_status enqueue_rows(const product *p, int64_t n_row_blocks)
                               e.local);
 }
 
-// A group for each run of row blocks and each n-tile of B, which it copies. A CPU has few and long
-// ones.
+// A group for each run of row blocks and each n-tile of B, which it copies. On a CPU groups are few
+// and long.
 static weft_status enqueue_staged_b(product *p, int64_t n_row_blocks)
 {
     const weft_spmm_tiling *tiling = &p->s->tiling;
@@ -340,7 +339,7 @@ static weft_status enqueue_staged_b(product *p, int64_t n_row_blocks)
                               e.local);
 }
 
-// Their sums; then those of each row, where each item has one vector.
+// Sums of the row chunks; then those of each row, where each item has one vector.
 static weft_status enqueue_row_chunks(const product *p)
 {
     const weft_spmm_state *s = p->s;
@@ -358,14 +357,14 @@ static weft_status enqueue_row_chunks(const product *p)
 }
 
 // Whether C = f(beta C + bias) is C.
-static bool stays(const product *p)
+static bool is_unchanged(const product *p)
 {
     return weft_rounded(p->s->problem.dtype, p->given->beta) == 1 &&
            !p->call->operands[WEFT_SPMM_BIAS] && p->given->activation == WEFT_ACTIVATION_NONE;
 }
 
-// C = f(beta C + bias), and no arguments, in all rows or in those that A does not store. Rows are
-// all alike here: as many groups as the device is kept busy by.
+// C = f(beta C + bias), and arguments -1, in all rows or in those that A does not store. These rows
+// are all alike: as many groups as keep the device busy.
 static weft_status enqueue_scale(const product *p)
 {
     const weft_spmm_state *s = p->s;
@@ -377,7 +376,7 @@ static weft_status enqueue_scale(const product *p)
     weft_arguments scaled = {.n = 0}, none = {.n = 0};
     add_output(&scaled, p);
     ADD_LISTED(&scaled, SCALE_PARAMETERS(LISTED, COMMA));
-    if (!stays(p))
+    if (!is_unchanged(p))
         TRY(weft_launch_kernel(p->launch, s->kernels.scale, scaled.n, scaled.list, e.global,
                                e.local));
     if (!s->kernels.none)
@@ -427,7 +426,7 @@ static const char *result_words(const weft_spmm_state *s)
     return words[s->problem.reduction];
 }
 
-// What C goes through at the end: "; bias; relu".
+// The bias and the activation: "; bias; relu".
 static const char *end_words(const weft_call *call, char *text, size_t size)
 {
     const weft_spmm_numbers *given = call->own;
@@ -448,14 +447,14 @@ static const char *rows_words(const weft_spmm_state *s, const weft_call *call, c
     return text;
 }
 
-static const char *order_words(const weft_spmm_state *s, const weft_spmm_plan *plan, char *text,
-                               size_t size)
+static const char *schedule_words(const weft_spmm_state *s, const weft_spmm_plan *plan, char *text,
+                                  size_t size)
 {
     if (s->is_planned)
-        weft_spmm_order_print(plan, s->unqueued, text, size);
+        weft_spmm_row_schedule_print(plan, s->unqueued, text, size);
     else if (plan)
         snprintf(text, size,
-                 "as they come: scratch memory has no room for %" PRId64 " row chunks of %" PRId64,
+                 "as given: scratch memory has no room for %" PRId64 " row chunks of %" PRId64,
                  plan->n_row_chunks, plan->row_chunk);
     else
         snprintf(text, size, "no plan");
@@ -466,10 +465,10 @@ int weft_spmm_print(const void *state, const weft_call *call, char *text, size_t
 {
     const weft_spmm_state *s = state;
     const weft_spmm_numbers *given = call->own;
-    char tiling[256], order[192], rows[64], ends[64];
+    char tiling[256], schedule[192], rows[64], ends[64];
     weft_spmm_tiling_print(&s->tiling, tiling, sizeof(tiling));
     return snprintf(text, size, "%s; %s%s, %" PRId64 " row chunks of long rows%s%s%s", tiling,
-                    order_words(s, given->plan, order, sizeof(order)),
+                    schedule_words(s, given->plan, schedule, sizeof(schedule)),
                     s->has_segments ? " in segments" : "", s->cut.n,
                     rows_words(s, call, rows, sizeof(rows)), result_words(s),
                     end_words(call, ends, sizeof(ends)));
@@ -504,7 +503,7 @@ typedef struct {
     weft_csr stored; // rows of a DCSR
 } request;
 
-// Without A, which is a CSR or a DCSR.
+// All but A, which is a CSR or a DCSR.
 static weft_status request_of(request *r, weft_context *ctx, double alpha, const weft_tensor *B,
                               double beta, const weft_tensor *C, const weft_spmm_params *params)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A call of weft_spmm() or weft_spmm_dcsr(), and what is worked out for it. Operations that are
+// A call of weft_spmm() or weft_spmm_dcsr(), and the state planned for it. Operations that are
 // such a product under another name have a table of their own with the same operands and hooks.
 #ifndef WEFT_LIB_SPMM_CALL_H
 #define WEFT_LIB_SPMM_CALL_H
@@ -24,10 +24,10 @@ enum {
     WEFT_SPMM_OPERANDS
 };
 
-// What a call says besides its operands.
+// Parameters of a call besides its operands.
 typedef struct weft_spmm_numbers {
     double alpha, beta;
-    const weft_spmm_plan *plan; // NULL: none. No state points at it
+    const weft_spmm_plan *plan; // NULL: none. States have no pointer to it
     bool transpose_a;
     weft_spmm_reduction reduction;
     weft_activation activation;
@@ -38,24 +38,24 @@ typedef struct weft_spmm_kernels {
     weft_kernel *pack, *queues, *rows, *row_chunks, *combine, *scale, *none;
 } weft_spmm_kernels;
 
-// Its scratch memory has B packed, then what row chunks come to, then where that was found, then
-// queues of row blocks. Where operands begin is the call's, not the state's.
+// Its scratch memory has B packed, the sums of row chunks, the positions of their max/min, and the
+// queues of row blocks. Starts of operands belong to the call, not to the state.
 typedef struct weft_spmm_state {
     weft_state head;
     bool is_scale;             // alpha, k or nnz is 0: neither A nor B is read
-    bool has_rows;             // C's rows are found by numbers of A's, and others written apart
-    int64_t n_rows;            // of C; the problem's m are those that A has something for
-    weft_spmm_problem problem; // but for what a plan object knows of rows
+    bool has_rows;             // op(A) is a DCSR, with row numbers; other rows are written apart
+    int64_t n_rows;            // of C; of a DCSR the problem's m counts stored rows only
+    weft_spmm_problem problem; // but for `rows`, which the plan object has
     weft_dtype offset_dtype, index_dtype; // of op(A) as kernels see it
     weft_dtype result_dtype, argument_dtype;
-    weft_dense B, C, arguments; // vectors as matrices of one column; steps alone
+    weft_dense B, C, arguments; // vectors as matrices of one column; only strides are set
     weft_spmm_tiling tiling;    // from the check where the caller forces it, else from the plan
-    bool is_planned;     // rows in the plan object's order, cut as it says; else as they come
-    bool has_segments;   // and its k-blocks
-    weft_row_chunks cut; // of long rows: those the plan object found, or all that there could be
+    bool is_planned;     // rows in the plan object's order, with its row chunks; else in A's order
+    bool has_segments;   // and with its segments
+    weft_row_chunks cut; // of long rows: the plan object's, or as many as there could be
     int64_t n_tiles;
     int64_t n_queues;     // one for each n-tile and matrix; 0: row blocks are not taken from queues
-    const char *unqueued; // why not, where the plan object's order is a queue; else NULL
+    const char *unqueued; // the reason, where the plan object's row schedule is QUEUE; else NULL
     size_t packed_bytes, queues_bytes;
     weft_spmm_kernels kernels;
 } weft_spmm_state;
@@ -71,7 +71,7 @@ weft_status weft_spmm_enqueue(weft_launch *launch, const void *state, const weft
                               cl_mem scratch);
 int weft_spmm_print(const void *state, const weft_call *call, char *text, size_t size);
 
-// What follows key and check, for such a table.
+// The other hooks of such a table, after key and check.
 #define WEFT_SPMM_HOOKS                                                                            \
     .state_bytes = sizeof(weft_spmm_state), .sees_alignment = true, .plan = weft_spmm_schedule,    \
     .build = weft_spmm_build, .run = weft_spmm_enqueue, .print = weft_spmm_print

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What weft_spmm() and weft_spmm_dcsr() ask of their operands, and the problem that these are.
+// Checks of weft_spmm() and weft_spmm_dcsr(), and their problem.
 #include <inttypes.h>
 
 #include "base/arithmetic.h"
@@ -30,7 +30,7 @@ static weft_status ranks_check(const weft_tensor *B, const weft_tensor *C)
 {
     if (B->ndim < 1 || B->ndim > 3 || C->ndim != B->ndim)
         return fail(WEFT_BAD_SHAPE,
-                    "spmm: B has %d dimensions and C %d; both want 2, or 3 with a batch, or 1: "
+                    "spmm: B has %d dimensions and C %d; both require 2, or 3 with a batch, or 1: "
                     "vectors",
                     B->ndim, C->ndim);
     return WEFT_OK;
@@ -69,7 +69,7 @@ static weft_status dtypes_check(const weft_context *ctx, const weft_csr *A, cons
     const weft_dtype c = weft_dtype_or(C->dtype, WEFT_F32);
     if (a != b || (a != c && !weft_widens(a, c)))
         return fail(WEFT_BAD_DTYPE,
-                    "spmm: A is %s, B %s, C %s; all three want the same, or C f32 where A and B "
+                    "spmm: A is %s, B %s, C %s; all three must be the same, or C f32 where A and B "
                     "are f16 or bf16",
                     weft_dtype_name(a), weft_dtype_name(b), weft_dtype_name(c));
     if (a == WEFT_F64 && !ctx->limits.has_f64)
@@ -77,7 +77,7 @@ static weft_status dtypes_check(const weft_context *ctx, const weft_csr *A, cons
     return WEFT_OK;
 }
 
-// Sizes that the plan was made for: all rows, and of a DCSR those that are stored.
+// Sizes that the plan was made for: n_rows, and of a DCSR n_stored.
 static weft_status plan_sizes_check(const weft_spmm_plan *plan, const weft_csr *A,
                                     const weft_dcsr *stored, const char *op, const char *name)
 {
@@ -103,7 +103,7 @@ weft_status weft_spmm_plan_fits(const weft_context *ctx, const weft_spmm_plan *p
 {
     if (!plan)
         return transpose_a ? fail(WEFT_BAD_ARGUMENT,
-                                  "%s: %s^T wants a plan, made with "
+                                  "%s: %s^T requires a plan, made with "
                                   "WEFT_SPMM_PLAN(.transpose_a = true)",
                                   op, name)
                            : WEFT_OK;
@@ -141,7 +141,7 @@ static weft_status arguments_check(const weft_call *call)
     return WEFT_OK;
 }
 
-// Of B and C as matrices.
+// B and C are matrices here.
 static weft_status agreement_check(const weft_call *call, const weft_tensor *B,
                                    const weft_tensor *C)
 {
@@ -169,7 +169,7 @@ static weft_dense steps_of(const weft_tensor *matrix)
     return steps;
 }
 
-// Where n is 1 no stride along n is ever taken, and the field may hold anything.
+// Where n is 1 the stride along n is not used, and may be any number.
 static void find_steps(weft_spmm_state *s, const weft_tensor *B, const weft_tensor *C,
                        const weft_tensor *arguments)
 {
@@ -200,7 +200,7 @@ static weft_spmm_problem problem_of(const weft_spmm_state *s, const weft_call *c
         .dtype = weft_dtype_or(A->dtype, WEFT_F32),
         .columns_adjacent = s->B.column == 1 && s->C.column == 1 && s->arguments.column == 1,
         .reduction = given->reduction,
-        .order = given->plan ? given->plan->order_kind : WEFT_SPMM_ORDER_DEFAULT,
+        .row_schedule = given->plan ? given->plan->row_schedule : WEFT_SPMM_ROW_SCHEDULE_DEFAULT,
         .why = weft_call_why(call),
     };
 }
@@ -209,7 +209,7 @@ static void find_problem(weft_spmm_state *s, const weft_call *call, const weft_t
                          const weft_tensor *C)
 {
     const weft_spmm_numbers *given = call->own;
-    const weft_csr A = weft_csr_settled(weft_call_csr(call, WEFT_SPMM_A));
+    const weft_csr A = weft_csr_with_defaults(weft_call_csr(call, WEFT_SPMM_A));
     find_steps(s, B, C, weft_call_tensor(call, WEFT_SPMM_ARGUMENTS));
     s->n_rows = C->shape[C->ndim - 2];
     s->offset_dtype = A.offset_dtype;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The order in which a plan hands out the rows of A.
+// The row schedule of a plan: the order in which A's rows are distributed.
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,32 +11,32 @@
 #include "runtime/context.h"
 #include "sparse/spmm_order.h"
 
-static const double EVEN_COV = 0.25;  // lengths vary so little that an order gains nothing
-static const double EVEN_SHARE = 1.1; // of entries that a unit may have in place of 1
-static const double DEALT_COV = 1.0;  // so much that no dealing beforehand is even
+static const double EVEN_COV = 0.25;  // below: reordering rows gains nothing
+static const double EVEN_SHARE = 1.1; // of entries of one unit, at most; 1 is the mean
+static const double SNAKE_COV = 1.0;  // from here on a snake does not balance the load
 
 static const char *const names[] = {
-    [WEFT_SPMM_ORDER_DEFAULT] = "default",         [WEFT_SPMM_ORDER_GIVEN] = "given",
-    [WEFT_SPMM_ORDER_SORTED] = "sorted",           [WEFT_SPMM_ORDER_SNAKE] = "snake",
-    [WEFT_SPMM_ORDER_ALTERNATING] = "alternating", [WEFT_SPMM_ORDER_QUEUE] = "queue",
+    [WEFT_SPMM_ROW_SCHEDULE_DEFAULT] = "default",         [WEFT_SPMM_ROW_SCHEDULE_GIVEN] = "given",
+    [WEFT_SPMM_ROW_SCHEDULE_SORTED] = "sorted",           [WEFT_SPMM_ROW_SCHEDULE_SNAKE] = "snake",
+    [WEFT_SPMM_ROW_SCHEDULE_ALTERNATING] = "alternating", [WEFT_SPMM_ROW_SCHEDULE_QUEUE] = "queue",
 };
 
-enum { N_ORDERS = sizeof(names) / sizeof(names[0]) };
+enum { N_ROW_SCHEDULES = sizeof(names) / sizeof(names[0]) };
 
-const char *weft_spmm_order_name(weft_spmm_order order)
+const char *weft_spmm_row_schedule_name(weft_spmm_row_schedule schedule)
 {
-    return (int)order >= 0 && (int)order < N_ORDERS ? names[order] : NULL;
+    return (int)schedule >= 0 && (int)schedule < N_ROW_SCHEDULES ? names[schedule] : NULL;
 }
 
-bool weft_spmm_order_find(const char *name, weft_spmm_order *order)
+bool weft_spmm_row_schedule_find(const char *name, weft_spmm_row_schedule *schedule)
 {
-    const int found = text_among(names, N_ORDERS, name);
+    const int found = text_among(names, N_ROW_SCHEDULES, name);
     if (found >= 0)
-        *order = (weft_spmm_order)found;
+        *schedule = (weft_spmm_row_schedule)found;
     return found >= 0;
 }
 
-// The rows that are not long, longest first; equal ones as they come.
+// The rows that are not long, longest first; rows of equal length in A's order.
 static weft_status sort_rows(int32_t *sorted, int64_t *n_sorted, const weft_pattern *p,
                              int64_t row_chunk)
 {
@@ -62,7 +62,7 @@ static weft_status sort_rows(int32_t *sorted, int64_t *n_sorted, const weft_patt
     return WEFT_OK;
 }
 
-// A run of neighbouring rows, which one item of a CPU goes through.
+// A run of neighbouring rows, which one item of a CPU computes.
 typedef struct {
     int64_t first_row, nnz;
 } run;
@@ -86,9 +86,9 @@ static void weigh_runs(run *runs, int64_t n_runs, int64_t run_rows, const weft_p
     }
 }
 
-// Runs stay whole, so that A and C stream; the heaviest, the lightest, the second heaviest and so
-// on follow each other, so that whatever share of the groups a core takes holds about its share of
-// the entries. -1 stands for long rows and past the last one.
+// Runs stay whole, so that A and C stream. Their order is the heaviest, the lightest, the second
+// heaviest and so on, so that any share of the groups has about the same share of the entries. -1
+// is stored for long rows and behind the last one.
 static weft_status alternate_runs(int32_t *order, int64_t n_runs, int64_t run_rows,
                                   const weft_pattern *p, int64_t row_chunk)
 {
@@ -109,10 +109,11 @@ static weft_status alternate_runs(int32_t *order, int64_t n_runs, int64_t run_ro
     return WEFT_OK;
 }
 
-// Bundles of rows change places: round after round one for each unit, forth and back, so that a
-// unit that had the longest of one round has the shortest of the next. The last row block may be
-// short of rows: -1 stands for them.
-static weft_status deal_snake(int32_t *order, int64_t *n_ordered, int64_t row_block, int64_t units)
+// Distributes row blocks in rounds, one for each unit, forth and back, so that a unit that has the
+// longest of one round has the shortest of the next. The last row block may lack rows: -1 is stored
+// for them.
+static weft_status distribute_snake(int32_t *order, int64_t *n_ordered, int64_t row_block,
+                                    int64_t units)
 {
     const int64_t n = *n_ordered, n_row_blocks = ceil_div(n, row_block);
     void *memory = NULL;
@@ -137,7 +138,7 @@ static int64_t row_blocks_of(const weft_spmm_plan *plan)
     return ceil_div(plan->rows.n_rows, plan->row_block_rows);
 }
 
-// Whether neighbouring rows, as many for each unit, have about as many entries.
+// Whether equal runs of neighbouring rows, one for each unit, have about as many entries.
 static bool is_balanced(const weft_pattern *p, int64_t units)
 {
     const int64_t each = ceil_div(p->n_rows, units);
@@ -151,102 +152,101 @@ static bool is_balanced(const weft_pattern *p, int64_t units)
     return true;
 }
 
-// What lengths of rows and the device say of an order.
-static weft_spmm_order_reason reason_for(const weft_spmm_plan *plan, const weft_pattern *p)
+// The reason that lengths of rows and the device give for a row schedule.
+static weft_spmm_row_schedule_reason reason_for(const weft_spmm_plan *plan, const weft_pattern *p)
 {
     const weft_limits *limits = &plan->ctx->limits;
     const bool is_even = plan->rows.cov < EVEN_COV;
     if (plan->n_row_chunks > 0)
-        return is_even ? WEFT_SPMM_ORDER_CUT : WEFT_SPMM_ORDER_UNEVEN;
+        return is_even ? WEFT_SPMM_ROW_SCHEDULE_CUT : WEFT_SPMM_ROW_SCHEDULE_UNEVEN;
     if (is_even)
-        return WEFT_SPMM_ORDER_EVEN;
+        return WEFT_SPMM_ROW_SCHEDULE_EVEN;
     return limits->vector_width > 1 && is_balanced(p, limits->compute_units)
-               ? WEFT_SPMM_ORDER_BALANCED
-               : WEFT_SPMM_ORDER_UNEVEN;
+               ? WEFT_SPMM_ROW_SCHEDULE_BALANCED
+               : WEFT_SPMM_ROW_SCHEDULE_UNEVEN;
 }
 
-// Where lanes wait for each other, rows of like length belong together; where a group is one core's
-// launch_state, runs of neighbouring rows, as they come if that is even enough: then A and C
+// On GPUs lanes wait for each other: rows of equal length go together. On CPUs, where a group is
+// one core's task, runs of neighbouring rows, in A's order if that is even enough: then A and C
 // stream.
-static weft_spmm_order order_for(const weft_spmm_plan *plan)
+static weft_spmm_row_schedule schedule_for(const weft_spmm_plan *plan)
 {
     const weft_limits *limits = &plan->ctx->limits;
     const weft_why *why = plan->ctx->why;
     const double cov = plan->rows.cov;
-    if (plan->order_reason == WEFT_SPMM_ORDER_EVEN) {
+    if (plan->row_schedule_reason == WEFT_SPMM_ROW_SCHEDULE_EVEN) {
         refuse(why, "rows in another order", "lengths vary by %.2g of their mean: %g is even", cov,
                EVEN_COV);
-        return WEFT_SPMM_ORDER_GIVEN;
+        return WEFT_SPMM_ROW_SCHEDULE_GIVEN;
     }
-    if (plan->order_reason == WEFT_SPMM_ORDER_BALANCED) {
+    if (plan->row_schedule_reason == WEFT_SPMM_ROW_SCHEDULE_BALANCED) {
         refuse(why, "rows in another order", "neighbouring rows give each of %d units its share",
                limits->compute_units);
-        return WEFT_SPMM_ORDER_GIVEN;
+        return WEFT_SPMM_ROW_SCHEDULE_GIVEN;
     }
-    refuse(why, "rows as they come",
-           "lengths vary by %.2g of their mean, with %" PRId64 " row chunks", cov,
-           plan->n_row_chunks);
+    refuse(why, "rows as given", "lengths vary by %.2g of their mean, with %" PRId64 " row chunks",
+           cov, plan->n_row_chunks);
     if (limits->vector_width > 1)
-        return WEFT_SPMM_ORDER_ALTERNATING;
-    if (row_blocks_of(plan) <= plan->staged_b_row_blocks) {
+        return WEFT_SPMM_ROW_SCHEDULE_ALTERNATING;
+    if (row_blocks_of(plan) <= plan->resident_row_blocks) {
         refuse(why, "rows distributed or from a queue",
-               "all %" PRId64 " row blocks of rows are resident at once", row_blocks_of(plan));
-        return WEFT_SPMM_ORDER_SORTED;
+               "all %" PRId64 " row blocks are resident at once", row_blocks_of(plan));
+        return WEFT_SPMM_ROW_SCHEDULE_SORTED;
     }
-    // Groups, longest first, start as others end: the device has a queue of its own.
+    // Groups, longest first, start as others end: the device itself is a queue.
     refuse(why, "rows from a queue", "only where it is asked for");
-    if (cov < DEALT_COV)
-        return WEFT_SPMM_ORDER_SNAKE;
+    if (cov < SNAKE_COV)
+        return WEFT_SPMM_ROW_SCHEDULE_SNAKE;
     refuse(why, "rows distributed in a snake",
-           "lengths vary by %.2g of their mean: less than %g is wanted", cov, DEALT_COV);
-    return WEFT_SPMM_ORDER_SORTED;
+           "lengths vary by %.2g of their mean: less than %g is wanted", cov, SNAKE_COV);
+    return WEFT_SPMM_ROW_SCHEDULE_SORTED;
 }
 
-weft_status weft_spmm_order_rows(void **out, weft_spmm_plan *plan, const weft_pattern *p)
+weft_status weft_spmm_schedule_rows(void **out, weft_spmm_plan *plan, const weft_pattern *p)
 {
-    if (plan->order_kind == WEFT_SPMM_ORDER_DEFAULT) {
-        plan->order_reason = reason_for(plan, p);
-        plan->order_kind = order_for(plan);
+    if (plan->row_schedule == WEFT_SPMM_ROW_SCHEDULE_DEFAULT) {
+        plan->row_schedule_reason = reason_for(plan, p);
+        plan->row_schedule = schedule_for(plan);
     }
     plan->n_ordered = p->n_rows;
-    if (plan->order_kind == WEFT_SPMM_ORDER_GIVEN)
+    if (plan->row_schedule == WEFT_SPMM_ROW_SCHEDULE_GIVEN)
         return WEFT_OK;
     const int64_t step = max_i64(plan->run_rows, plan->row_block_rows);
     TRY(weft_plan_allocate(out, p->n_rows + step, sizeof(int32_t)));
-    if (plan->order_kind == WEFT_SPMM_ORDER_ALTERNATING) {
+    if (plan->row_schedule == WEFT_SPMM_ROW_SCHEDULE_ALTERNATING) {
         const int64_t n_runs = ceil_div(p->n_rows, plan->run_rows);
         plan->n_ordered = n_runs * plan->run_rows;
         return alternate_runs(*out, n_runs, plan->run_rows, p, plan->row_chunk);
     }
     TRY(sort_rows(*out, &plan->n_ordered, p, plan->row_chunk));
-    return plan->order_kind == WEFT_SPMM_ORDER_SNAKE
-               ? deal_snake(*out, &plan->n_ordered, plan->row_block_rows,
-                            plan->ctx->limits.compute_units)
+    return plan->row_schedule == WEFT_SPMM_ROW_SCHEDULE_SNAKE
+               ? distribute_snake(*out, &plan->n_ordered, plan->row_block_rows,
+                                  plan->ctx->limits.compute_units)
                : WEFT_OK;
 }
 
-static const char *words_of(weft_spmm_order order)
+static const char *words_of(weft_spmm_row_schedule schedule)
 {
     static const char *const words[] = {
-        [WEFT_SPMM_ORDER_GIVEN] = "rows as they come",
-        [WEFT_SPMM_ORDER_SORTED] = "rows sorted by length",
-        [WEFT_SPMM_ORDER_SNAKE] = "rows sorted by length and distributed in a snake",
-        [WEFT_SPMM_ORDER_ALTERNATING] = "runs of rows alternating",
-        [WEFT_SPMM_ORDER_QUEUE] = "rows sorted by length and taken from a queue",
+        [WEFT_SPMM_ROW_SCHEDULE_GIVEN] = "rows as given",
+        [WEFT_SPMM_ROW_SCHEDULE_SORTED] = "rows sorted by length",
+        [WEFT_SPMM_ROW_SCHEDULE_SNAKE] = "rows sorted by length and distributed in a snake",
+        [WEFT_SPMM_ROW_SCHEDULE_ALTERNATING] = "runs of rows alternating",
+        [WEFT_SPMM_ROW_SCHEDULE_QUEUE] = "rows sorted by length and taken from a queue",
     };
-    return words[order];
+    return words[schedule];
 }
 
 static const char *reason_words(const weft_spmm_plan *plan, char *text, size_t size)
 {
-    switch (plan->order_reason) {
-    case WEFT_SPMM_ORDER_ASKED:
+    switch (plan->row_schedule_reason) {
+    case WEFT_SPMM_ROW_SCHEDULE_ASKED:
         return "asked for";
-    case WEFT_SPMM_ORDER_BALANCED:
+    case WEFT_SPMM_ROW_SCHEDULE_BALANCED:
         snprintf(text, size, "neighbouring ones give each of %d units its share",
                  plan->ctx->limits.compute_units);
         return text;
-    case WEFT_SPMM_ORDER_CUT:
+    case WEFT_SPMM_ROW_SCHEDULE_CUT:
         return "long ones are cut";
     default:
         snprintf(text, size, "lengths vary by %.2g of their mean", plan->rows.cov);
@@ -254,19 +254,19 @@ static const char *reason_words(const weft_spmm_plan *plan, char *text, size_t s
     }
 }
 
-// An order of GPUs, which depends on how many row blocks of rows are resident at once, says that
-// too.
-int weft_spmm_order_print(const weft_spmm_plan *plan, const char *unqueued, char *text, size_t size)
+// On GPUs the number of resident row blocks, which decides the row schedule, is printed too.
+int weft_spmm_row_schedule_print(const weft_spmm_plan *plan, const char *unqueued, char *text,
+                                 size_t size)
 {
     if (unqueued)
-        return snprintf(text, size, "%s, as %s", words_of(WEFT_SPMM_ORDER_SORTED), unqueued);
-    const bool counts_row_blocks = plan->order_reason != WEFT_SPMM_ORDER_ASKED &&
-                                   plan->order_kind != WEFT_SPMM_ORDER_GIVEN &&
-                                   plan->order_kind != WEFT_SPMM_ORDER_ALTERNATING;
+        return snprintf(text, size, "%s, as %s", words_of(WEFT_SPMM_ROW_SCHEDULE_SORTED), unqueued);
+    const bool counts_row_blocks = plan->row_schedule_reason != WEFT_SPMM_ROW_SCHEDULE_ASKED &&
+                                   plan->row_schedule != WEFT_SPMM_ROW_SCHEDULE_GIVEN &&
+                                   plan->row_schedule != WEFT_SPMM_ROW_SCHEDULE_ALTERNATING;
     char reason[96], row_blocks[64] = "";
     if (counts_row_blocks)
         snprintf(row_blocks, sizeof(row_blocks), " in %" PRId64 " row blocks, %" PRId64 " at once",
-                 row_blocks_of(plan), plan->staged_b_row_blocks);
-    return snprintf(text, size, "%s%s, as %s", words_of(plan->order_kind), row_blocks,
+                 row_blocks_of(plan), plan->resident_row_blocks);
+    return snprintf(text, size, "%s%s, as %s", words_of(plan->row_schedule), row_blocks,
                     reason_words(plan, reason, sizeof(reason)));
 }

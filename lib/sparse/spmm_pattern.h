@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a plan object keeps of a sparsity pattern.
+// The contents of a plan object.
 #ifndef WEFT_LIB_SPMM_PATTERN_H
 #define WEFT_LIB_SPMM_PATTERN_H
 
 #include <weft/spmm.h>
 
-// Why a plan has the order that it has.
-typedef enum weft_spmm_order_reason {
-    WEFT_SPMM_ORDER_ASKED,    // by the caller
-    WEFT_SPMM_ORDER_EVEN,     // lengths hardly vary
-    WEFT_SPMM_ORDER_BALANCED, // they do, but rows as they come give each unit its share
-    WEFT_SPMM_ORDER_UNEVEN,   // they do
-    WEFT_SPMM_ORDER_CUT,      // those of rows that are not cut hardly do, but others are cut
-} weft_spmm_order_reason;
+// Why a plan has its row schedule.
+typedef enum weft_spmm_row_schedule_reason {
+    WEFT_SPMM_ROW_SCHEDULE_ASKED,    // the caller chose it
+    WEFT_SPMM_ROW_SCHEDULE_EVEN,     // lengths hardly vary
+    WEFT_SPMM_ROW_SCHEDULE_BALANCED, // they vary, but neighbouring rows give each unit its share
+    WEFT_SPMM_ROW_SCHEDULE_UNEVEN,   // they vary
+    WEFT_SPMM_ROW_SCHEDULE_CUT, // of rows that are not cut they hardly vary, but others are cut
+} weft_spmm_row_schedule_reason;
 
 struct weft_spmm_plan {
     weft_context *ctx;
@@ -25,24 +25,23 @@ struct weft_spmm_plan {
     weft_row_stats rows; // of op(A)
     int64_t row_chunk;
     bool row_chunk_is_forced;    // not chosen here
-    int64_t row_block_rows;      // that a group goes through, of a product with 128 columns
-    int64_t staged_b_row_blocks; // and how many row blocks the device then holds at once
-    weft_spmm_order order_kind;
-    weft_spmm_order_reason order_reason;
-    int64_t n_ordered; // places in the order, -1 among them where a group has a row less
-    cl_mem order;      // i32; NULL: rows as they come
+    int64_t row_block_rows;      // rows of a group, of a product with 128 columns
+    int64_t resident_row_blocks; // that the device then holds at once
+    weft_spmm_row_schedule row_schedule;
+    weft_spmm_row_schedule_reason row_schedule_reason;
+    int64_t n_ordered; // elements of `order`, -1 among them where a group has a row less
+    cl_mem order;      // i32: numbers of rows; NULL: rows in A's order
     int64_t n_row_chunks;
-    cl_mem
-        row_chunks; // i64: the p of each row chunk, which begins at entry p * row chunk; NULL: no long rows
+    cl_mem row_chunks; // i64: the p of each, which starts at entry p * row_chunk; NULL: none
 
-    // For rows side by side in k-blocks of B: the entries of one row in one k-block. NULL: none.
+    // For rows side by side in k-blocks of B. Segment: entries of a row in a k-block. NULL: none.
     int64_t run_rows, k_block; // rows of an item, rows of B in a k-block
-    int k_block_from;          // entries of a row that has segments
-    cl_mem segment_starts;     // of each item, in the two below; A's offset type
-    cl_mem segment_entries;    // where each begins; A's offset type
+    int k_block_from;          // least number of entries of a row with segments
+    cl_mem segment_starts;     // first segment of each item; A's offset type
+    cl_mem segment_entries;    // first entry of each; A's offset type
     cl_mem segments;           // i32: entries x WEFT_SPMM_MOST_ROWS + row within the item
 
-    // A^T by rows, where it was asked for; offsets and source have A's offset type.
+    // A^T by rows, if transpose_a; offsets and source have A's offset type.
     cl_mem offsets;
     cl_mem indices; // i32
     cl_mem source;  // entry e of A^T is entry source[e] of A

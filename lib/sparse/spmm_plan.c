@@ -15,26 +15,26 @@
 #include "sparse/sparse_plan.h"
 #include "sparse/spmm_reduction.h"
 
-// Where an item carries whole vectors: CPUs.
+// Where an item computes whole vectors: CPUs.
 enum {
     VECTORIZED_SUMS = 8,         // independent sums that hide the latency of a multiply-add
     VECTORIZED_TASKS = 32,       // items for each core, so that the last ones end together
     VECTORIZED_ROW_CHUNK = 4096, // entries that cost a core tens of microseconds
     K_BLOCK_BYTES = 1 << 15,     // of B at least, or rows have too few entries in a k-block
-    K_BLOCK_ROW_BYTES = 256,     // of a row of B in a n-tile
-    FAR_L1S = 10,                // L1 caches that a n-tile of B is as large as: mostly out of it
-    OUT_OF_L1S = 4,              // the same, for rows that go through most of it
+    K_BLOCK_ROW_BYTES = 256,     // of a row of B in an n-tile
+    FAR_L1S = 10,   // size of an n-tile of B, in L1 caches, from which it is mostly out of L1
+    OUT_OF_L1S = 4, // the same, for rows that read most of the n-tile
 };
-static const double K_BLOCK_DENSITY = 0.15; // of A or of a row of it, from which k-blocks of B pay
-static const double FAR_DENSITY = 0.08;     // where the n-tile is far away
-static const double DENSE_ROWS = 0.03;      // of A, where some rows may be dense by themselves
+static const double K_BLOCK_DENSITY = 0.15; // of A or of a row of it, from which k-blocks pay
+static const double FAR_DENSITY = 0.08;     // where the n-tile is mostly out of L1
+static const double DENSE_ROWS = 0.03;      // of A, where single rows may be dense
 static const double UNEVEN_COV = 0.75;      // from which rows are of different lengths
 static const double PACKED_USES = 24;       // of each row of B, which is written and read once more
 
-// Slices narrower than usual, so that the rows of B that a core goes back to come nearer.
+// N-tiles narrower than usual, so that rows of B that a core reads again are in a nearer cache.
 enum {
     NARROW_BYTES = 128, // of a row of B
-    NARROW_SUMS = 16,   // where there are registers for them: rows end so often
+    NARROW_SUMS = 16,   // if registers suffice, because rows end so often
 };
 static const double NARROW_USES = 40; // entries for each row of A and of B together
 
@@ -42,63 +42,64 @@ static const double NARROW_USES = 40; // entries for each row of A and of B toge
 enum {
     STAGED_B_TRIES = 64,
     STAGED_B_TASKS = 2,    // copies for each core, at least
-    STAGED_B_ROWS = 16,    // of a row block: those that wait for k-blocks come from several
+    STAGED_B_ROWS = 16,    // of a row block: rows that wait for k-blocks come from several
     STAGED_B_ENTRIES = 16, // of a row, which ends in each of many n-tiles
-    STAGED_B_L1S = 2,      // L1 caches that a copy fills: near enough for rows of more entries
-    STAGED_B_LEAST_BYTES = 2 * NARROW_BYTES, // of a row of B, above which it is wide
-    STAGED_B_MOST_BYTES = 4 * NARROW_BYTES,  // and what a usual n-tile has of it
+    STAGED_B_L1S = 2,      // size of a copy, in L1 caches, that suits rows of more entries
+    STAGED_B_LEAST_BYTES = 2 * NARROW_BYTES, // of a wide row of B: more than this
+    STAGED_B_MOST_BYTES = 4 * NARROW_BYTES,  // of a row of B in a usual n-tile
 };
-static const double STAGED_B_USES = 256; // of each row in a copy: making it is then hardly felt
-static const double EVEN_STAGED_B_USES =
-    48; // kept where cores are to have the same number of copies
-static const double LEAST_STAGED_B_USES = 12; // else it is made for too little
-static const double STAGED_B_IDLE = 0.1;      // part of the cores that may wait for the last copies
-static const double NEAR_DENSITY = 0.25; // of A, from which k-blocks are better than a near copy,
-                                         // and of a row of it, from which it has k-blocks of a copy
+// Uses of each row in a copy: as planned; at least, to give all cores the same number of copies;
+// and at least, or a copy does not pay.
+static const double STAGED_B_USES = 256, EVEN_STAGED_B_USES = 48, LEAST_STAGED_B_USES = 12;
+static const double STAGED_B_IDLE = 0.1; // part of the cores that may wait for the last copies
+static const double NEAR_DENSITY = 0.25; // of A, from which k-blocks are better than a near copy;
+                                         // of a row, from which it uses k-blocks of a copy
 
 // Where lanes are items: GPUs.
 enum {
     SPREAD_ITEMS = 256,       // of a group at most
-    SPREAD_LEAST_ITEMS = 64,  // and at least: a compute unit has room for so many groups, too
+    SPREAD_LEAST_ITEMS = 64,  // and at least: a compute unit has room for enough such groups
     SPREAD_VECTOR_WIDTH = 4,  // widest vector that is loaded at once, in elements
     SPREAD_UNROLL = 8,        // loads of B in flight for each item, half as many of 64 bits
     SPREAD_STAGE = 128,       // entries of a row in local memory,
-    SPREAD_LARGE_STAGE = 256, // and of a row for a row split of so many or more:
+    SPREAD_LARGE_STAGE = 256, // and for a row_split of this or more:
     SPREAD_LARGE_ROW_SPLIT = 8,
-    SPREAD_PART = 16,  // entries of a row for each of a row split, which pay for joining its sums
-    SPREAD_WAIT = 128, // entries that take an item about as long as a launch: for so many of
-    SPREAD_LONG = 2,   // the longest row, and times as long as all others take, row splits grow
+    SPREAD_PART = 16, // entries of each part of a row split, which pay for combining its sum
+    // row_split grows if an item would wait for the longest row for more than this many entries,
+    // about the time of a launch, and more than this many times as long as for all other rows.
+    SPREAD_WAIT = 128,
+    SPREAD_LONG = 2,
     SPREAD_ROW_CHUNK = 1024, // entries that cost a group about as much as a row block of usual rows
-    SPREAD_SHORT_ROW_CHUNK = 256, // the same where rows are cut, or may have to be,
-    SPREAD_SUMS_BYTES = 1 << 24,  // if all such row chunks have so many bytes of sums
+    SPREAD_SHORT_ROW_CHUNK = 256, // the same where rows are cut, or may be: without a plan only if
+    SPREAD_SUMS_BYTES = 1 << 24,  // sums of all row chunks take at most so many bytes
 };
 
-// What plans say that they do without.
+// Features, named in the reasons for not using them.
 static const char K_BLOCKS[] = "k-blocks of B", PACKED[] = "packed B", NARROW[] = "narrow n-tiles";
 static const char STAGED_B[] = "B in local memory", STAGED[] = "entries in local memory";
 static const char ALIGNED[] = "aligned vectors", ROW_SPLITS[] = "larger row splits";
 
-// An entry is staged and added, and a row has loops of its own, each with a part at its end.
-double weft_spmm_turns_of_all(const weft_spmm_problem *problem)
+// An entry has two loops, as it is staged and added, and a row has loops with remainders.
+double weft_spmm_most_iterations(const weft_spmm_problem *problem)
 {
-    enum { TURNS_OF_AN_ENTRY = 2, TURNS_OF_A_ROW = 16 };
-    return TURNS_OF_AN_ENTRY * (double)problem->nnz + TURNS_OF_A_ROW * (double)problem->m;
+    enum { ITERATIONS_OF_AN_ENTRY = 2, ITERATIONS_OF_A_ROW = 16 };
+    return ITERATIONS_OF_AN_ENTRY * (double)problem->nnz + ITERATIONS_OF_A_ROW * (double)problem->m;
 }
 
-// Rows of an item: many enough to use a k-block of B well, few enough that the last items end
-// together. More of them in k-blocks, and where many narrow n-tiles make many items anyway.
+// Rows of an item: enough to use a k-block of B often, but so few that the last items end together.
+// More (are_more) with k-blocks, and with narrow n-tiles, which make many items.
 static int vectorized_rows(const weft_limits *limits, const weft_spmm_problem *problem,
                            bool are_more)
 {
     const int64_t most = are_more ? WEFT_SPMM_MOST_ROWS : WEFT_SPMM_MOST_ROWS / 2;
-    const int64_t launch_states = are_more ? VECTORIZED_TASKS / 2 : VECTORIZED_TASKS;
+    const int64_t tasks = are_more ? VECTORIZED_TASKS / 2 : VECTORIZED_TASKS;
     const int64_t all = problem->m * min_i64(max_i64(problem->n_batches, 1), WEFT_SPARSE_MARGIN);
-    const int64_t rows = pow2_down(max_i64(all / (launch_states * limits->compute_units), 1));
+    const int64_t rows = pow2_down(max_i64(all / (tasks * limits->compute_units), 1));
     return (int)min_i64(max_i64(rows, 4), most);
 }
 
-// Whether rows are known to be of about the same length. Long ones go through a n-tile of B from
-// end to end, and leave nothing near.
+// Whether rows are known to have about the same length. Long rows read all of an n-tile of B, and
+// leave none of it in near caches.
 static bool is_even(const weft_spmm_problem *problem)
 {
     return problem->rows != NULL && problem->rows->cov < UNEVEN_COV;
@@ -109,9 +110,9 @@ static bool is_half(const weft_spmm_problem *problem)
     return problem->dtype == WEFT_F16 || problem->dtype == WEFT_BF16;
 }
 
-// With a plan, which sorts what a k-block holds, it is enough that a n-tile of B is mostly out of
-// L1; without one it must also fill L2, where A and C want to pass. Types of 16 bits wait for their
-// conversion, not for B.
+// With a plan, which sorts the segments of a k-block, it is enough that an n-tile of B is mostly
+// out of L1; without one it must also fill half of L2, through which A and C pass. Types of 16 bits
+// are bound by their conversion, not by reading B.
 static bool is_far(const weft_caches *near, const weft_spmm_problem *problem, int64_t row_bytes)
 {
     const bool is_planned = problem->rows != NULL;
@@ -125,9 +126,9 @@ static double density_of(const weft_spmm_problem *problem)
     return (double)problem->nnz / ((double)problem->m * (double)problem->k);
 }
 
-// Where A as a whole is too sparse: k-blocks for rows of that density alone, of *from entries, if B
-// is out of L1, there may be several that share what they read, and they are not so long that they
-// are cut into row chunks.
+// Where A as a whole is too sparse: k-blocks only for rows of that density, of *from entries or
+// more, if B is out of L1, several such rows may share their reads, and they are not so long that
+// they are cut into row chunks.
 static bool has_dense_rows(int *from, double density, const weft_caches *near,
                            const weft_spmm_problem *problem, int64_t row_bytes)
 {
@@ -150,10 +151,10 @@ static bool has_dense_rows(int *from, double density, const weft_caches *near,
     return true;
 }
 
-// A k-block pays where its rows of B are read several times while they are near, and each row of A
-// has several entries in it: where the matrix is dense enough, and earlier where B is far away, or
-// for those rows alone that are. The sparser, the larger: what is near must make up for fetching a
-// row's sums and putting them back. 0: none pays.
+// A k-block pays where its rows of B are read several times while they are in a near cache, and
+// each row of A has several entries in it: where A is dense enough, with a lower limit where B is
+// far away, or only for rows that are dense enough. A sparser A needs a larger k-block, to make up
+// for loading and storing the sums of rows. 0: none pays.
 static int64_t k_block_bytes(int *from, const weft_caches *near, const weft_spmm_problem *problem,
                              int64_t row_bytes)
 {
@@ -172,15 +173,15 @@ static int64_t k_block_bytes(int *from, const weft_caches *near, const weft_spmm
     return pays_far && !is_planned ? 7 * l1_bytes / 6 : l1_bytes;
 }
 
-// Rows of B in a k-block of a narrow n-tile, or of a copy of one, where sums weigh less and rows of
-// B are nearer: for rows of *from entries and more alone.
+// Rows of B in a k-block of a narrow n-tile, or of a copy of one, where sums cost less and rows of
+// B are nearer: only for rows of *from entries or more.
 static int narrow_k_block(int *from, const weft_caches *near, const weft_spmm_problem *problem,
                           int64_t row_bytes)
 {
     const int64_t k_block = min_i64(near->l1_bytes / row_bytes, WEFT_SPARSE_MARGIN);
     const double wanted = NEAR_DENSITY * (double)problem->k + 1;
     if (problem->k <= k_block)
-        return refuse(problem->why, K_BLOCKS, "the %" PRId64 " rows of B in a n_tile fit L1",
+        return refuse(problem->why, K_BLOCKS, "the %" PRId64 " rows of B in an n-tile fit L1",
                       problem->k);
     if (wanted > 2 * VECTORIZED_ROW_CHUNK)
         return refuse(problem->why, K_BLOCKS, "rows of %.3g entries are cut into row chunks",
@@ -197,19 +198,20 @@ static int narrow_k_block(int *from, const weft_caches *near, const weft_spmm_pr
     return (int)k_block;
 }
 
-// Rows of B in a k-block; with *from above 0 for rows of so many entries alone.
+// Rows of B in a k-block; with *from above 0 only for rows of *from entries or more.
 static int vectorized_k_block(int *from, const weft_caches *near, const weft_spmm_problem *problem,
                               int64_t row_bytes)
 {
-    if (weft_spmm_is_max_min(problem->reduction) || problem->order == WEFT_SPMM_ORDER_QUEUE)
+    if (weft_spmm_is_max_min(problem->reduction) ||
+        problem->row_schedule == WEFT_SPMM_ROW_SCHEDULE_QUEUE)
         return refuse(problem->why, K_BLOCKS, "rows are taken one after the other");
     if (row_bytes < NARROW_BYTES)
         return refuse(problem->why, K_BLOCKS,
-                      "a n_tile has %" PRId64 " bytes of a row of B: %d are wanted", row_bytes,
+                      "an n-tile has %" PRId64 " bytes of a row of B: %d are wanted", row_bytes,
                       NARROW_BYTES);
     if (row_bytes < K_BLOCK_ROW_BYTES && is_half(problem))
         return refuse(problem->why, K_BLOCKS,
-                      "a n_tile has %" PRId64 " bytes of a row of B: %d are wanted", row_bytes,
+                      "an n-tile has %" PRId64 " bytes of a row of B: %d are wanted", row_bytes,
                       K_BLOCK_ROW_BYTES);
     if (row_bytes < K_BLOCK_ROW_BYTES)
         return narrow_k_block(from, near, problem, row_bytes);
@@ -219,18 +221,18 @@ static int vectorized_k_block(int *from, const weft_caches *near, const weft_spm
     const int64_t k_block = min_i64(max_i64(bytes, K_BLOCK_BYTES) / row_bytes, WEFT_SPARSE_MARGIN);
     if (problem->k <= 2 * k_block)
         return refuse(problem->why, K_BLOCKS,
-                      "B has %" PRId64 " rows, and a k_block %" PRId64 ": more than two are wanted",
+                      "B has %" PRId64 " rows, and a k-block %" PRId64 ": more than two are wanted",
                       problem->k, k_block);
     return (int)k_block;
 }
 
-// Copying B pays where each of its rows is used often, and columns stand apart or a n-tile of least
-// bytes is a part of rows so long that it would occupy few sets of a cache.
+// Packing B pays where each of its rows is used often, and columns are not adjacent or an n-tile of
+// `least` bytes or more is a part of rows so long that it would occupy few sets of a cache.
 static bool packing_pays(const weft_spmm_problem *problem, int64_t n_tile_columns, int64_t bytes,
                          int64_t least)
 {
     if (weft_spmm_is_max_min(problem->reduction))
-        return refuse(problem->why, PACKED, "a %s goes without",
+        return refuse(problem->why, PACKED, "not used for %s",
                       weft_spmm_reduction_name(problem->reduction));
     const double uses = (double)problem->nnz / (double)max_i64(problem->k, 1);
     if ((double)problem->nnz < PACKED_USES * (double)problem->k)
@@ -240,32 +242,31 @@ static bool packing_pays(const weft_spmm_problem *problem, int64_t n_tile_column
         return true;
     if (problem->n <= n_tile_columns)
         return refuse(problem->why, PACKED,
-                      "a n_tile has all %" PRId64 " columns, which lie together", problem->n);
+                      "an n-tile has all %" PRId64 " columns, which are adjacent", problem->n);
     const int64_t n_tile_bytes = problem->k * n_tile_columns * bytes;
     return n_tile_bytes >= least ||
            refuse(problem->why, PACKED,
-                  "a n_tile of B has %" PRId64 " bytes: %" PRId64 " are wanted", n_tile_bytes,
+                  "an n-tile of B has %" PRId64 " bytes: %" PRId64 " are wanted", n_tile_bytes,
                   least);
 }
 
 // Narrow n-tiles pay where usual ones do not fit L2, and, for even rows, where they take more than
-// half of it: then their pages are more than the core has translations for. In return rows of A end
-// more often, and B is packed.
+// half of it: then their pages are more than the core has translations for. The cost is that rows
+// of A end more often, and B is packed.
 static bool narrow_pays(const weft_caches *near, const weft_spmm_problem *problem,
                         int64_t row_bytes)
 {
     const int64_t n_tile_bytes = problem->k * row_bytes;
     const int64_t room = is_even(problem) ? near->l2_bytes / 2 : near->l2_bytes;
     if (!problem->columns_adjacent || is_half(problem) || weft_spmm_is_max_min(problem->reduction))
-        return refuse(problem->why, NARROW,
-                      "for sums of 32 or 64 bits whose columns lie side by side");
+        return refuse(problem->why, NARROW, "for sums of 32 or 64 bits whose columns are adjacent");
     if (row_bytes <= NARROW_BYTES)
         return refuse(problem->why, NARROW,
-                      "a n_tile has %" PRId64 " bytes of a row of B: more than %d are wanted",
+                      "an n-tile has %" PRId64 " bytes of a row of B: more than %d are wanted",
                       row_bytes, NARROW_BYTES);
     if (n_tile_bytes <= room)
         return refuse(problem->why, NARROW,
-                      "a n_tile of B has %" PRId64 " bytes: there is room for %" PRId64,
+                      "an n-tile of B has %" PRId64 " bytes: there is room for %" PRId64,
                       n_tile_bytes, room);
     const double rows = (double)problem->m + (double)problem->k;
     return (double)problem->nnz >= NARROW_USES * rows ||
@@ -274,7 +275,7 @@ static bool narrow_pays(const weft_caches *near, const weft_spmm_problem *proble
                   (double)problem->nnz / rows, NARROW_USES);
 }
 
-// What is known of a product whose narrow n-tiles of B groups copy to local memory.
+// A product whose groups copy narrow n-tiles of B to local memory.
 typedef struct {
     int64_t row_bytes; // of a row of B in a copy
     int64_t n_tiles;   // of all matrices
@@ -300,20 +301,20 @@ static copies copies_of(const weft_spmm_problem *problem, const weft_spmm_facts 
     };
 }
 
-// The part of the cores' time that they wait for the last of n launch_states alike.
+// The part of the cores' time that they wait for the last of n equal tasks.
 static double idle_part(int64_t n, int64_t cores)
 {
     return 1 - (double)n / ((double)ceil_div(n, cores) * (double)cores);
 }
 
-// Bundles of rows that share a copy: so many that they make up for it, if each core then still has
-// some, and about as many as others. 0: they do not.
+// Row blocks that share a copy: enough to make up for its cost, if each core still has copies, and
+// about as many as others. 0: a copy does not pay.
 static int64_t staged_b_row_blocks(const weft_limits *limits, const weft_spmm_problem *problem,
                                    const copies *of)
 {
     const int64_t m = max_i64(problem->m, 1), cores = limits->compute_units;
     const int64_t wanted = ceil_div(STAGED_B_TASKS * cores, of->n_tiles);
-    const double all_uses = (double)m * of->density; // of a row of B in a n-tile
+    const double all_uses = (double)m * of->density; // of a row of B in an n-tile
     int64_t parts = max_i64(max_i64((int64_t)(all_uses / STAGED_B_USES + 0.5), wanted), 1);
     for (int i = 0; i < STAGED_B_TRIES && idle_part(parts * of->n_tiles, cores) > STAGED_B_IDLE &&
                     all_uses / (double)(parts + 1) >= EVEN_STAGED_B_USES;
@@ -328,13 +329,13 @@ static int64_t staged_b_row_blocks(const weft_limits *limits, const weft_spmm_pr
                         LEAST_STAGED_B_USES);
 }
 
-// Turns that the loops of one group may come to, all rows of A and of B at worst.
-static double turns_of_copy(const weft_spmm_problem *problem)
+// Iterations of the loops of one group, for all rows of A and of B at worst.
+static double iterations_of_copy(const weft_spmm_problem *problem)
 {
-    return (double)problem->k + weft_spmm_turns_of_all(problem);
+    return (double)problem->k + weft_spmm_most_iterations(problem);
 }
 
-// Whether rows of A go well through k-blocks of B where it lies, as a n-tile is all of its columns.
+// Whether k-blocks of B in global memory are better for A, because an n-tile has all columns of B.
 static bool k_blocks_are_better(const weft_caches *near, const weft_spmm_problem *problem,
                                 const weft_spmm_facts *f, int64_t row_bytes)
 {
@@ -344,14 +345,14 @@ static bool k_blocks_are_better(const weft_caches *near, const weft_spmm_problem
         f->n * weft_sum_bytes(f->dtype) > row_bytes)
         return false;
     int from = 0;
-    weft_spmm_problem unheard = *problem;
-    unheard.why = NULL;
-    const int k_block = vectorized_k_block(&from, near, &unheard, row_bytes);
+    weft_spmm_problem silent = *problem;
+    silent.why = NULL;
+    const int k_block = vectorized_k_block(&from, near, &silent, row_bytes);
     return k_block > 0 && ((is_beyond && density_of(problem) >= FAR_DENSITY) || are_uneven);
 }
 
-// A copy is worth its cost where rows of B are wide, too far to be read where they lie, and wanted
-// often, but not so often that wider n-tiles are better, which then go through k-blocks.
+// A copy is worth its cost where rows of B are wide, too far to be read in global memory, and used
+// often, but not so often that wider n-tiles with k-blocks are better.
 static int64_t staged_b_pays(const weft_limits *limits, const weft_caches *near,
                              const weft_spmm_problem *problem, const weft_spmm_facts *f,
                              int64_t vector_width, int64_t row_bytes)
@@ -363,7 +364,8 @@ static int64_t staged_b_pays(const weft_limits *limits, const weft_caches *near,
         min_i64(min_i64(f->n, STAGED_B_MOST_BYTES) * weft_sum_bytes(f->dtype), STAGED_B_MOST_BYTES);
     const int64_t room = min_i64(near->l2_bytes / 2, clamped_i64(limits->local_bytes));
     const double most = bytes <= STAGED_B_L1S * near->l1_bytes ? NEAR_DENSITY : K_BLOCK_DENSITY;
-    if (weft_spmm_is_max_min(problem->reduction) || problem->order == WEFT_SPMM_ORDER_QUEUE)
+    if (weft_spmm_is_max_min(problem->reduction) ||
+        problem->row_schedule == WEFT_SPMM_ROW_SCHEDULE_QUEUE)
         return refuse(problem->why, STAGED_B, "for sums, and rows that are not taken from a queue");
     if (wide <= STAGED_B_LEAST_BYTES)
         return refuse(problem->why, STAGED_B,
@@ -385,23 +387,23 @@ static int64_t staged_b_pays(const weft_limits *limits, const weft_caches *near,
                       most);
     if (problem->dtype == WEFT_BF16 && problem->columns_adjacent)
         return refuse(problem->why, STAGED_B,
-                      "bf16 is read by pairs where it lies, at half the bytes of a copy");
+                      "bf16 is read by pairs in global memory, at half the bytes of a copy");
     if (is_half(problem) && bytes > STAGED_B_L1S * near->l1_bytes)
         return refuse(problem->why, STAGED_B,
                       "a copy has %" PRId64 " bytes, twice those of B: at most %" PRId64
                       " are wanted",
                       bytes, STAGED_B_L1S * near->l1_bytes);
-    if (limits->max_turns > 0 && turns_of_copy(problem) > limits->max_turns)
+    if (limits->max_iterations > 0 && iterations_of_copy(problem) > limits->max_iterations)
         return refuse(problem->why, STAGED_B,
-                      "%.3g turns of one group's loops: the device ends them after %d",
-                      turns_of_copy(problem), limits->max_turns);
+                      "%.3g iterations of one group's loops: the device ends them after %d",
+                      iterations_of_copy(problem), limits->max_iterations);
     if (k_blocks_are_better(near, problem, f, row_bytes))
         return refuse(problem->why, STAGED_B,
-                      "a n_tile has all columns of B, and rows of A go through k-blocks");
+                      "an n-tile has all columns of B, and rows of A go through k-blocks");
     return staged_b_row_blocks(limits, problem, &of);
 }
 
-// Entries of a turn, so that there are enough sums to hide the latency.
+// Entries of an iteration, enough for sums that hide the latency.
 static int vectorized_unroll(int64_t vector_width, int vectors, bool is_narrow)
 {
     const int sums =
@@ -432,7 +434,7 @@ static weft_spmm_tiling staged_b_tiling(const weft_caches *near, const weft_spmm
     };
 }
 
-// Lanes are elements of one item's vectors: a n-tile is one item's, and nothing is shared.
+// Lanes are elements of one item's vectors: each item has its own n-tile and shares nothing.
 static weft_spmm_tiling vectorized_tiling(const weft_limits *limits,
                                           const weft_spmm_problem *problem,
                                           const weft_spmm_facts *f)
@@ -473,7 +475,7 @@ static weft_spmm_tiling vectorized_tiling(const weft_limits *limits,
     };
 }
 
-// Entries of one row that fit in the group's local memory, index and value; half of it is left, so
+// Entries of one row that fit in the group's local memory, index and value. They use half of it, so
 // that two groups can be resident.
 static int stage_for(const weft_limits *limits, const weft_spmm_problem *problem, int64_t lanes,
                      int64_t row_split, int64_t rows)
@@ -481,7 +483,7 @@ static int stage_for(const weft_limits *limits, const weft_spmm_problem *problem
     const int64_t entry_bytes =
         4 + (int64_t)weft_dtype_size(weft_dtype_or(problem->dtype, WEFT_F32));
     if (lanes == 1)
-        return refuse(problem->why, STAGED, "one lane has nobody to share them with");
+        return refuse(problem->why, STAGED, "one lane shares them with no other");
     int64_t stage = row_split < SPREAD_LARGE_ROW_SPLIT ? SPREAD_STAGE : SPREAD_LARGE_STAGE;
     while (stage > 0 && rows * (stage * entry_bytes + 4) > (int64_t)(limits->local_bytes / 2)) {
         refuse(problem->why, stage > 1 ? "more entries in local memory" : STAGED,
@@ -492,8 +494,8 @@ static int stage_for(const weft_limits *limits, const weft_spmm_problem *problem
     return (int)stage;
 }
 
-// Two more kernels cut rows: where they are wanted anyway, nothing is lost by shorter row chunks.
-// Without a plan all that there may be have scratch memory, of which little is taken for that.
+// Cutting rows costs two more kernels: where they are needed anyway, shorter row chunks cost
+// nothing. Without a plan scratch memory is for all possible row chunks, and must stay small.
 static int64_t spread_row_chunk(const weft_spmm_problem *problem)
 {
     const int64_t longest = problem->rows ? problem->rows->max : min_i64(problem->k, problem->nnz);
@@ -504,7 +506,7 @@ static int64_t spread_row_chunk(const weft_spmm_problem *problem)
     return SPREAD_SHORT_ROW_CHUNK;
 }
 
-// Rows side by side in a group, which wait for each other: as few as make a group.
+// Rows of a group, which wait for each other: as few as fill a group.
 static int64_t spread_rows(const weft_limits *limits, int64_t items, int64_t lanes,
                            int64_t row_split)
 {
@@ -512,12 +514,12 @@ static int64_t spread_rows(const weft_limits *limits, int64_t items, int64_t lan
     return min_i64(max_i64(rows, 1), weft_limits_items_along(limits, 1));
 }
 
-// Teams that there are: each is a program.
+// Possible row splits: each is a program.
 static const int64_t spread_row_splits[] = {4, 8, 32};
 
-// Rows are shared by row splits where there are too few of them to occupy the device; and by these,
-// then by larger ones, where the longest row known would still go on when all others have ended.
-// The batch does not matter: another row split has other bits.
+// Rows are split where there are too few of them to occupy the device; and further where the
+// longest known row would still run when all others have ended. The batch does not matter, because
+// another row split changes the bits of C.
 static int64_t row_split_for(const weft_limits *limits, const weft_spmm_problem *problem,
                              const weft_spmm_facts *f, int64_t items, int64_t lanes,
                              int64_t columns)
@@ -530,7 +532,7 @@ static int64_t row_split_for(const weft_limits *limits, const weft_spmm_problem 
         problem->rows ? min_i64(problem->rows->max, 2 * spread_row_chunk(problem)) : 0;
     const int64_t room = clamped_i64(limits->local_bytes) / 2;
     if (weft_spmm_is_max_min(problem->reduction))
-        return 1 + refuse(problem->why, ROW_SPLITS, "a %s goes without",
+        return 1 + refuse(problem->why, ROW_SPLITS, "not used for %s",
                           weft_spmm_reduction_name(problem->reduction));
     int64_t row_split = 1;
     for (size_t i = 0; i < sizeof(spread_row_splits) / sizeof(spread_row_splits[0]); i++) {
@@ -561,7 +563,7 @@ static int64_t row_split_for(const weft_limits *limits, const weft_spmm_problem 
     return row_split;
 }
 
-// Lanes are items: they share a n-tile, and the entries of its row through local memory.
+// Lanes are items: they share an n-tile, and the entries of its row in local memory.
 static weft_spmm_tiling spread_tiling(const weft_limits *limits, const weft_spmm_problem *problem,
                                       const weft_spmm_facts *f)
 {
@@ -580,7 +582,7 @@ static weft_spmm_tiling spread_tiling(const weft_limits *limits, const weft_spmm
         row_split_for(limits, problem, f, items, lanes, lanes * vectors * vector_width);
     const int64_t rows = spread_rows(limits, items, lanes, row_split);
     const bool stages = !weft_spmm_is_max_min(problem->reduction) ||
-                        refuse(problem->why, STAGED, "a %s goes without",
+                        refuse(problem->why, STAGED, "not used for %s",
                                weft_spmm_reduction_name(problem->reduction));
     const int stage = stages ? stage_for(limits, problem, lanes, row_split, rows) : 0;
     if (vector_width < widest)
@@ -601,7 +603,7 @@ static weft_spmm_tiling spread_tiling(const weft_limits *limits, const weft_spmm
         .unroll = SPREAD_UNROLL / vectors / (weft_sum_bytes(f->dtype) > 4 ? 2 : 1),
         .row_chunk = spread_row_chunk(problem),
         .packed = (!problem->columns_adjacent ||
-                   refuse(problem->why, PACKED, "columns of B lie side by side")) &&
+                   refuse(problem->why, PACKED, "columns of B are adjacent")) &&
                   packing_pays(problem, f->n, bytes, 0),
         .aligned = vector_width > 1,
     };

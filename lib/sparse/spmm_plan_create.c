@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plan objects: a sparsity pattern read once; its rows put in order, long ones cut, and transposed
-// for A^T.
+// Plan objects: a sparsity pattern is read once; its rows are ordered, long ones cut into row
+// chunks, and for A^T it is transposed.
 #include <weft/spmm_dcsr.h>
 
 #include <inttypes.h>
@@ -42,7 +42,7 @@ static weft_status read_stand_in(void *out, const weft_context *ctx, cl_mem buff
     return WEFT_OK;
 }
 
-// Once the launch's wait list is complete.
+// Reads once the launch's wait list is complete.
 static weft_status read_array(void **out, const weft_launch *launch, cl_mem buffer, int64_t start,
                               int64_t n, weft_dtype dtype)
 {
@@ -56,7 +56,7 @@ static weft_status read_array(void **out, const weft_launch *launch, cl_mem buff
                         launch->n_wait, launch->wait, launch->what);
 }
 
-// What is read is what is checked: later steps use columns as places in memory.
+// The copy that was read is checked: later steps use columns as positions in memory.
 static weft_status pattern_check(const weft_pattern *p, const weft_csr *A)
 {
     weft_window offsets = {.data = p->offsets, .last = p->n_rows + 1, .dtype = p->offset_dtype};
@@ -77,8 +77,7 @@ static weft_status read_pattern(weft_pattern *p, const weft_launch *launch, cons
     return pattern_check(p, A);
 }
 
-// Counts the entries of each column, and leaves in offsets[column] where the column's entries
-// begin.
+// Counts the entries of each column, and makes offsets[column] the first entry of the column.
 static void count_columns(weft_pattern *transposed, const weft_pattern *p, int64_t n_cols)
 {
     const weft_dtype dtype = transposed->offset_dtype;
@@ -93,10 +92,10 @@ static void count_columns(weft_pattern *transposed, const weft_pattern *p, int64
                         integer_at(transposed->offsets, dtype, column + 1));
 }
 
-// A^T by rows: entries of a column in the order of their rows, each with the place it came from.
-// numbers: of the rows, among n_rows; NULL: rows are numbered as they come.
-static weft_status turn_pattern(weft_pattern *transposed, const weft_pattern *p,
-                                const int32_t *numbers, int64_t n_rows)
+// A^T by rows: entries of a column in the order of their rows, each with its position in A.
+// numbers: of the rows, among n_rows; NULL: 0, 1 and so on.
+static weft_status transpose_pattern(weft_pattern *transposed, const weft_pattern *p,
+                                     const int32_t *numbers, int64_t n_rows)
 {
     const int64_t n_cols = p->n_cols;
     transposed->n_rows = n_cols;
@@ -127,7 +126,7 @@ static weft_status turn_pattern(weft_pattern *transposed, const weft_pattern *p,
     return WEFT_OK;
 }
 
-// The p of every row chunk: the multiples of `row chunk` among the entries of each long row.
+// The p of every row chunk: the multiples of row_chunk among the entries of each long row.
 static weft_status list_row_chunks(weft_spmm_plan *plan, const weft_pattern *p)
 {
     int64_t n = 0;
@@ -172,12 +171,12 @@ static weft_spmm_tiling tiling_of(const weft_spmm_plan *plan, const weft_pattern
         .dtype = dtype,
         .columns_adjacent = true,
         .rows = &plan->rows,
-        .order = plan->order_kind,
+        .row_schedule = plan->row_schedule,
     };
     return weft_spmm_tiling_for(&plan->ctx->limits, &typical);
 }
 
-// Rows in order, long ones cut, and k-blocks where the products to come will want them.
+// Orders rows, cuts long ones, and finds k-blocks if later products will use them.
 static weft_status analyse(weft_spmm_plan *plan, const weft_pattern *p, weft_dtype dtype)
 {
     plan->rows = weft_row_stats_of(p->offsets, p->offset_dtype, p->n_rows);
@@ -185,16 +184,15 @@ static weft_status analyse(weft_spmm_plan *plan, const weft_pattern *p, weft_dty
     plan->row_chunk = plan->row_chunk > 0 ? plan->row_chunk : tiling.row_chunk;
     plan->run_rows = tiling.rows_per_item;
     plan->row_block_rows = (int64_t)tiling.rows_per_group * tiling.rows_per_item;
-    plan->staged_b_row_blocks =
-        weft_spmm_staged_b_groups(&tiling, &plan->ctx->limits, plan->ctx->why);
-    plan->k_block = tiling.row_blocks_per_copy > 0
-                        ? 0
-                        : tiling.k_block; // those of held B are found as they come
+    plan->resident_row_blocks =
+        weft_spmm_resident_groups(&tiling, &plan->ctx->limits, plan->ctx->why);
+    // With B staged in local memory kernels find their k-blocks.
+    plan->k_block = tiling.row_blocks_per_copy > 0 ? 0 : tiling.k_block;
     plan->k_block_from = tiling.k_block_from;
     TRY(list_row_chunks(plan, p));
 
     void *order = NULL;
-    weft_status status = weft_spmm_order_rows(&order, plan, p);
+    weft_status status = weft_spmm_schedule_rows(&order, plan, p);
     if (status == WEFT_OK && order)
         status = weft_plan_upload(&plan->order, plan->ctx, order, plan->n_ordered, sizeof(int32_t));
     if (status == WEFT_OK && plan->k_block > 0)
@@ -220,7 +218,7 @@ static weft_status fill(weft_spmm_plan *plan, const weft_launch *launch, const w
     if (status == WEFT_OK && stored)
         status = read_numbers(&numbers, launch, stored);
     if (status == WEFT_OK && plan->transpose_a)
-        status = turn_pattern(&transposed, &given, numbers, plan->n_rows);
+        status = transpose_pattern(&transposed, &given, numbers, plan->n_rows);
     if (status == WEFT_OK && plan->transpose_a)
         status = upload_transposed(plan, &transposed);
     if (status == WEFT_OK)
@@ -231,7 +229,7 @@ static weft_status fill(weft_spmm_plan *plan, const weft_launch *launch, const w
     return status;
 }
 
-// Also begins the launch, which reads and launches nothing.
+// Also begins the launch, which is for reading and launches no kernel.
 static weft_status plan_check(weft_launch *launch, weft_context *ctx, cl_command_queue queue,
                               const weft_csr *A, const weft_dcsr *stored,
                               const weft_spmm_plan_params *params)
@@ -240,9 +238,9 @@ static weft_status plan_check(weft_launch *launch, weft_context *ctx, cl_command
         return fail(WEFT_BAD_ARGUMENT,
                     "spmm_plan: row_chunk is %" PRId64 ": 0 to %" PRId64 " is wanted",
                     params->row_chunk, INT64_MAX / 4);
-    if (!weft_spmm_order_name(params->order))
-        return fail(WEFT_BAD_ARGUMENT, "spmm_plan: order is %d: no weft_spmm_order",
-                    (int)params->order);
+    if (!weft_spmm_row_schedule_name(params->row_schedule))
+        return fail(WEFT_BAD_ARGUMENT, "spmm_plan: row_schedule is %d: no weft_spmm_row_schedule",
+                    (int)params->row_schedule);
     TRY(weft_launch_begin(launch, ctx, queue, "spmm_plan", params->n_wait, params->wait, false));
     TRY(weft_csr_form_check(A, "spmm_plan: A"));
     const int64_t n_rows = stored ? stored->n_rows : A->n_rows;
@@ -260,7 +258,7 @@ static int64_t next_serial(void)
     return atomic_fetch_add(&last, 1) + 1;
 }
 
-// A: all rows, or those that `stored` stores.
+// A: all rows, or with `stored` its stored rows.
 static weft_status plan_create(weft_spmm_plan **out, weft_context *ctx, cl_command_queue queue,
                                const weft_csr *A, const weft_dcsr *stored,
                                const weft_spmm_plan_params *params)
@@ -287,7 +285,7 @@ static weft_status plan_create(weft_spmm_plan **out, weft_context *ctx, cl_comma
         .index_dtype = weft_dtype_or(A->index_dtype, WEFT_I32),
         .row_chunk = own.row_chunk,
         .row_chunk_is_forced = own.row_chunk > 0,
-        .order_kind = own.order,
+        .row_schedule = own.row_schedule,
     };
     const weft_status status = fill(plan, &launch, A, stored);
     if (status == WEFT_OK)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What SpMM may take of a row's products.
+// The reductions of SpMM.
 #include "sparse/spmm_reduction.h"
 #include "base/text.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What reductions of a row's products have in common.
+// Reductions of a row's products.
 #ifndef WEFT_LIB_SPMM_REDUCTION_H
 #define WEFT_LIB_SPMM_REDUCTION_H
 

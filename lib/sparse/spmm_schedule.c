@@ -28,7 +28,7 @@ static size_t bytes_of(const weft_spmm_state *s)
     return s->packed_bytes + s->cut.sums_bytes + s->cut.places_bytes + s->queues_bytes;
 }
 
-// Where each row of a dense operand starts, as far as powers of two matter.
+// Divisible by the same powers of two as all row starts of a dense operand.
 static int64_t row_starts(const weft_call *call, int i, const weft_dense *steps)
 {
     const weft_tensor *t = call->operands[i];
@@ -38,7 +38,7 @@ static int64_t row_starts(const weft_call *call, int i, const weft_dense *steps)
 // Memory of the caller's may begin anywhere.
 static weft_status find_alignment(weft_spmm_state *s, const weft_call *call)
 {
-    const weft_csr A = weft_csr_settled(weft_call_csr(call, WEFT_SPMM_A));
+    const weft_csr A = weft_csr_with_defaults(weft_call_csr(call, WEFT_SPMM_A));
     int64_t dense = row_starts(call, WEFT_SPMM_B, &s->B) | row_starts(call, WEFT_SPMM_C, &s->C) |
                     row_starts(call, WEFT_SPMM_ARGUMENTS, &s->arguments);
     int64_t entries = (A.indices_start - A.values_start) | A.values_batch_stride;
@@ -54,7 +54,7 @@ static weft_status find_alignment(weft_spmm_state *s, const weft_call *call)
     return WEFT_OK;
 }
 
-// What is known of the rows of op(A). Only one longer than it is wide has a column twice.
+// Rows of op(A), none of which is longer than A is wide, unless it has a column twice.
 static weft_row_chunks_problem rows_of(const weft_spmm_state *s, const weft_call *call)
 {
     return (weft_row_chunks_problem){
@@ -69,7 +69,7 @@ static weft_row_chunks_problem rows_of(const weft_spmm_state *s, const weft_call
     };
 }
 
-// The plan object's row chunks; where nobody asked for them, only if scratch memory has room.
+// The plan object's row chunks; if weft chose their length, only if scratch memory has room.
 static bool take_planned(weft_spmm_state *s, const weft_call *call, const weft_spmm_plan *plan,
                          const weft_row_chunks_problem *rows)
 {
@@ -86,8 +86,7 @@ static bool take_planned(weft_spmm_state *s, const weft_call *call, const weft_s
     return counts;
 }
 
-// Longer ones in their place. The plan object's order leaves out its own long rows, and goes with
-// them.
+// Longer row chunks. The plan object's order, which lacks its long rows, cannot be used with them.
 static bool take_longer(weft_spmm_state *s, const weft_call *call, const weft_spmm_plan *plan,
                         weft_row_chunks_problem *rows)
 {
@@ -108,24 +107,24 @@ static weft_status schedule_row_chunks(weft_spmm_state *s, const weft_call *call
     return counts ? WEFT_OK : weft_row_chunks_too_many(&s->cut, &rows, "spmm");
 }
 
-// Windows go without: the queue is for those who take rows one after the other. So does who has no
-// room for it, and a device on which a group could not take all that is left.
+// A queue needs rows that are computed one after the other, which excludes k-blocks; scratch
+// memory; and a device that does not end the loops of a group that takes all rows.
 static weft_status schedule_queues(weft_spmm_state *s, const weft_context *ctx)
 {
-    const int max_turns = ctx->limits.max_turns;
-    if (!s->is_planned || s->problem.order != WEFT_SPMM_ORDER_QUEUE)
+    const int max_iterations = ctx->limits.max_iterations;
+    if (!s->is_planned || s->problem.row_schedule != WEFT_SPMM_ROW_SCHEDULE_QUEUE)
         return WEFT_OK;
     if (s->tiling.k_block > 0 || s->tiling.row_blocks_per_copy > 0) {
-        s->unqueued = s->tiling.row_blocks_per_copy > 0 ? "B in local memory goes without a queue"
-                                                        : "k-blocks go without a queue";
+        s->unqueued = s->tiling.row_blocks_per_copy > 0 ? "B in local memory does not use a queue"
+                                                        : "k-blocks do not use a queue";
         refuse(s->problem.why, QUEUES, "%s", s->unqueued);
         return WEFT_OK;
     }
-    // One group may come to take all rows of a matrix.
-    if (max_turns > 0 && weft_spmm_turns_of_all(&s->problem) > max_turns) {
+    // One group may take all rows of a matrix.
+    if (max_iterations > 0 && weft_spmm_most_iterations(&s->problem) > max_iterations) {
         refuse(s->problem.why, QUEUES,
-               "%.3g turns of one group's loops: the device ends them after %d",
-               weft_spmm_turns_of_all(&s->problem), max_turns);
+               "%.3g iterations of one group's loops: the device ends them after %d",
+               weft_spmm_most_iterations(&s->problem), max_iterations);
         s->unqueued = "this device's loops end too early for a queue";
         return WEFT_OK;
     }
@@ -145,7 +144,7 @@ static weft_status schedule_queues(weft_spmm_state *s, const weft_context *ctx)
     return WEFT_OK;
 }
 
-// Packing is left out where scratch memory is short, unless it was asked for.
+// Without scratch memory B is not packed, unless the tiling was forced.
 static weft_status schedule_packing(weft_spmm_state *s, const weft_context *ctx)
 {
     if (!s->tiling.packed)
@@ -168,8 +167,8 @@ static weft_status schedule_packing(weft_spmm_state *s, const weft_context *ctx)
     return WEFT_OK;
 }
 
-// Whether the plan object has cut the rows as the tiling wants them. One that nobody forced takes
-// the rows that it has cut.
+// Whether the plan object has segments for the tiling. A tiling that is not forced adopts its
+// k_block_from.
 static void schedule_segments(weft_spmm_state *s, const weft_spmm_plan *plan)
 {
     s->has_segments = s->is_planned && plan->segments && s->tiling.row_blocks_per_copy == 0 &&
@@ -182,7 +181,7 @@ static void schedule_segments(weft_spmm_state *s, const weft_spmm_plan *plan)
         s->tiling.k_block_from == plan->k_block_from && s->tiling.rows_per_item == plan->run_rows;
 }
 
-// The state has this from the plan before, which wanted groups that are too large.
+// An earlier schedule with groups that were too large has set these fields.
 static void clear_schedule(weft_spmm_state *s)
 {
     s->is_planned = s->has_segments = false;
@@ -305,7 +304,7 @@ static const char *rows_kernel(const weft_spmm_state *s)
                                    : "spmm_csr_rows";
 }
 
-// What writes rows of C to which A has nothing to add.
+// Kernels that write the rows of C that no entry of A changes.
 static weft_status scale_kernels(weft_spmm_state *s, size_t *most, const weft_call *call,
                                  const program *from)
 {
@@ -323,11 +322,11 @@ static weft_status sums_kernels(weft_spmm_state *s, size_t *most, const weft_cal
     TRY(rows_kernels(s, most, call, sums, rows_kernel(s)));
     if (s->cut.n == 0)
         return WEFT_OK;
-    program lying = *sums; // row chunks find B where it lies
+    program unstaged = *sums; // row chunks read B in global memory
     if (s->tiling.row_blocks_per_copy > 0)
-        sums_program(&lying, s, call, false);
-    TRY(kernel_for(&s->kernels.row_chunks, most, call, &lying, "spmm_csr_row_chunks"));
-    return kernel_for(&s->kernels.combine, most, call, &lying, "spmm_csr_combine");
+        sums_program(&unstaged, s, call, false);
+    TRY(kernel_for(&s->kernels.row_chunks, most, call, &unstaged, "spmm_csr_row_chunks"));
+    return kernel_for(&s->kernels.combine, most, call, &unstaged, "spmm_csr_combine");
 }
 
 static weft_status max_min_kernels(weft_spmm_state *s, size_t *most, const weft_call *call,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of a plan cut where k-blocks of B end: the entries of one row in one k-block are a segment.
-// An item's stand k-block by k-block and by length within one, so that loops end where the last one
-// did.
+// Rows of a plan cut at the ends of k-blocks of B: the entries of one row in one k-block are a
+// segment. An item's segments are sorted by k-block, then by length, so that successive loops have
+// about the same number of iterations.
 #include <stdlib.h>
 
 #include "base/arithmetic.h"
@@ -15,12 +15,12 @@ typedef struct {
     int row; // within the item
 } segment;
 
-// The segments of one item: where each of its rows has got to, and those of the k-block at hand.
+// One item: the next entry of each of its rows, and the segments of the current k-block.
 typedef struct {
     const weft_pattern *p;
     int64_t next[WEFT_SPMM_MOST_ROWS], stop[WEFT_SPMM_MOST_ROWS];
     segment k_block[WEFT_SPMM_MOST_ROWS];
-    int n_rows, n_cut, n_window; // n_cut of the rows have segments
+    int n_rows, n_cut, n_segments; // n_cut of the rows have segments
 } item;
 
 static int shorter_first(const void *a, const void *b)
@@ -53,7 +53,7 @@ static void begin_item(item *it, const weft_spmm_plan *plan, const weft_pattern 
 // Sorted columns end a segment at the k-block's end, unsorted ones at the first column behind it.
 static void take_k_block(item *it, int64_t limit)
 {
-    it->n_window = 0;
+    it->n_segments = 0;
     for (int r = 0; r < it->n_rows; ++r) {
         const int64_t first = it->next[r];
         int64_t e = first;
@@ -61,9 +61,9 @@ static void take_k_block(item *it, int64_t limit)
             ++e;
         it->next[r] = e;
         if (e > first)
-            it->k_block[it->n_window++] = (segment){.entry = first, .count = e - first, .row = r};
+            it->k_block[it->n_segments++] = (segment){.entry = first, .count = e - first, .row = r};
     }
-    qsort(it->k_block, (size_t)it->n_window, sizeof(segment), shorter_first);
+    qsort(it->k_block, (size_t)it->n_segments, sizeof(segment), shorter_first);
 }
 
 // Writes the segments of every item, or with NULL arrays only counts them.
@@ -76,12 +76,12 @@ static int64_t cut_items(const weft_spmm_plan *plan, const weft_pattern *p, cons
         begin_item(&it, plan, p, order, i);
         for (int64_t from = 0; from < p->n_cols && it.n_cut > 0; from += plan->k_block) {
             take_k_block(&it, from + plan->k_block);
-            for (int j = 0; segments && j < it.n_window; ++j) {
+            for (int j = 0; segments && j < it.n_segments; ++j) {
                 const segment *s = &it.k_block[j];
                 integer_put(entries, p->offset_dtype, n + j, s->entry);
                 segments[n + j] = (int32_t)(s->count * WEFT_SPMM_MOST_ROWS + s->row);
             }
-            n += it.n_window;
+            n += it.n_segments;
         }
         if (starts)
             integer_put(starts, p->offset_dtype, i + 1, n);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tilings of sparse x dense products: whether they can run, and in words.
+// Tilings of sparse x dense products: checks, and text.
 #include "sparse/spmm_tiling.h"
 
 #include <inttypes.h>
@@ -24,12 +24,12 @@ weft_spmm_facts weft_spmm_facts_of(const weft_spmm_problem *problem)
     };
 }
 
-int64_t weft_spmm_staged_b_groups(const weft_spmm_tiling *tiling, const weft_limits *limits,
+int64_t weft_spmm_resident_groups(const weft_spmm_tiling *tiling, const weft_limits *limits,
                                   const weft_why *why)
 {
     const int64_t items = weft_spmm_row_items(tiling) * tiling->rows_per_group;
-    const int64_t staged_b = (int64_t)limits->max_blocks * limits->max_block;
-    return weft_lanes_are_vectors(limits, why) ? limits->max_blocks : max_i64(staged_b / items, 1);
+    const int64_t resident = (int64_t)limits->max_blocks * limits->max_block;
+    return weft_lanes_are_vectors(limits, why) ? limits->max_blocks : max_i64(resident / items, 1);
 }
 
 static weft_status columns_check(const weft_spmm_tiling *tiling, const weft_spmm_facts *f)
@@ -79,8 +79,7 @@ static weft_status row_split_check(const weft_spmm_tiling *tiling, const weft_li
     if (tiling->row_split > 1 && (tiling->k_block > 0 || tiling->row_blocks_per_copy > 0))
         return fail(WEFT_BAD_ARGUMENT,
                     "spmm: tiling.row_split is %d, k_block %d, row_blocks_per_copy %d: k-blocks "
-                    "and staged B "
-                    "want a row_split of 1",
+                    "and staged B require a row_split of 1",
                     tiling->row_split, tiling->k_block, tiling->row_blocks_per_copy);
     return WEFT_OK;
 }
@@ -115,7 +114,7 @@ static weft_status group_check(const weft_spmm_tiling *tiling, const weft_limits
     return WEFT_OK;
 }
 
-// What the rows of a group have in local memory: entries, and sums of a row split's parts but the
+// Local memory for the rows of a group: entries, and sums of all parts of a row split but the
 // first. The stage is not negative.
 static uint64_t staged_bytes(const weft_spmm_tiling *tiling, const weft_spmm_facts *f)
 {
@@ -138,7 +137,7 @@ static weft_status entries_check(const weft_spmm_tiling *tiling, const weft_limi
             tiling->stage, tiling->rows_per_group, tiling->row_split, limits->local_bytes);
     if (tiling->stage > 0 && tiling->lanes == 1)
         return fail(WEFT_BAD_ARGUMENT,
-                    "spmm: tiling.stage is %d, but one lane has nobody to share entries with",
+                    "spmm: tiling.stage is %d, but one lane shares entries with no other",
                     tiling->stage);
     if (!is_pow2_upto(tiling->load, WEFT_SPMM_MAX_LOAD) || tiling->load > f->entry_alignment ||
         tiling->load > max_i64(tiling->stage, 1) || tiling->stage % tiling->load != 0)
@@ -156,7 +155,7 @@ static weft_status entries_check(const weft_spmm_tiling *tiling, const weft_limi
     return WEFT_OK;
 }
 
-// Local memory has what the rows of a group stage, and the copy of a n-tile.
+// Local memory has the entries that a group stages, and the copy of an n-tile of B.
 static weft_status staged_b_check(const weft_spmm_tiling *tiling, const weft_limits *limits,
                                   const weft_spmm_problem *problem, const weft_spmm_facts *f)
 {
@@ -168,7 +167,7 @@ static weft_status staged_b_check(const weft_spmm_tiling *tiling, const weft_lim
         return WEFT_OK;
     if (tiling->packed)
         return fail(WEFT_BAD_ARGUMENT,
-                    "spmm: tiling.row_blocks_per_copy is %d: a packed B is not staged_b",
+                    "spmm: tiling.row_blocks_per_copy is %d: a packed B is not staged",
                     tiling->row_blocks_per_copy);
     const uint64_t staged = staged_bytes(tiling, f);
     const uint64_t room = limits->local_bytes > staged ? limits->local_bytes - staged : 0;
@@ -191,7 +190,7 @@ static weft_status max_min_check(const weft_spmm_tiling *tiling, const weft_spmm
         return fail(
             WEFT_BAD_ARGUMENT,
             "spmm: tiling.k_block is %d, stage %d, row_blocks_per_copy %d, row_split %d, %s: a %s "
-            "goes without all five",
+            "uses none of the five",
             tiling->k_block, tiling->stage, tiling->row_blocks_per_copy, tiling->row_split,
             tiling->packed ? "packed" : "not packed", weft_spmm_reduction_name(problem->reduction));
     return WEFT_OK;

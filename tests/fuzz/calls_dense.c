@@ -18,7 +18,7 @@ static weft_axis_tiling take_axis_tiling(call_input *in)
     t.grid_x = take_number(in);
     t.grid_y = take_number(in);
     t.parts = take_number(in);
-    t.keep = take_chance(in, 128);
+    t.cache = take_chance(in, 128);
     t.items_z = take_chance(in, 64) ? take_int(in) : 0;
     return t;
 }

@@ -29,7 +29,7 @@ for file in "$source_dir"/cl/*/*.cl "$source_dir"/tools/*.cl; do
 done
 
 # SpMM's rows from queues, stored rows alone, and what C goes through at the end.
-for name in sparse/spmm sparse/spmm_peaks; do
+for name in sparse/spmm sparse/spmm_max_min; do
     if command -v clang >/dev/null; then
         check "cl/$name.cl with queues" compile "$source_dir/cl/$name.cl" CL1.2 -DQUEUED=1
         check "cl/$name.cl with a bias and an activation" \

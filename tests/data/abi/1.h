@@ -94,10 +94,10 @@ typedef struct weft_limits {
     char name[96];
     weft_device_kind kind;
     int warp;
-    int fold;
+    int vector_width;
     int vectors;
     int max_block;
-    int max_team;
+    int max_items_y;
     int max_blocks;
     size_t max_items;
     size_t max_items_along[3];
@@ -116,7 +116,7 @@ typedef struct weft_limits {
     bool has_fma;
     bool has_subgroups;
     int least_subgroup;
-    int max_turns;
+    int max_iterations;
     unsigned failed_trials;
     double peak_gbps;
     double peak_gflops;
@@ -581,7 +581,7 @@ WEFT_END
 WEFT_BEGIN
 typedef struct weft_geometry {
     int block_x, block_y;
-    int fold_x, fold_y;
+    int lanes_x, lanes_y;
     int64_t grid_x, grid_y;
 } weft_geometry;
 WEFT_API weft_geometry weft_geometry_for(const weft_limits *limits, int64_t high, int64_t mid,
@@ -922,21 +922,21 @@ typedef enum weft_spmm_reduction {
 } weft_spmm_reduction;
 WEFT_API const char *weft_spmm_reduction_name(weft_spmm_reduction reduction);
 WEFT_API bool weft_spmm_reduction_find(const char *name, weft_spmm_reduction *reduction);
-typedef enum weft_spmm_order {
-    WEFT_SPMM_ORDER_DEFAULT = 0,
-    WEFT_SPMM_ORDER_GIVEN,
-    WEFT_SPMM_ORDER_SORTED,
-    WEFT_SPMM_ORDER_SNAKE,
-    WEFT_SPMM_ORDER_ALTERNATING,
-    WEFT_SPMM_ORDER_QUEUE,
-} weft_spmm_order;
-WEFT_API const char *weft_spmm_order_name(weft_spmm_order order);
-WEFT_API bool weft_spmm_order_find(const char *name, weft_spmm_order *order);
+typedef enum weft_spmm_row_schedule {
+    WEFT_SPMM_ROW_SCHEDULE_DEFAULT = 0,
+    WEFT_SPMM_ROW_SCHEDULE_GIVEN,
+    WEFT_SPMM_ROW_SCHEDULE_SORTED,
+    WEFT_SPMM_ROW_SCHEDULE_SNAKE,
+    WEFT_SPMM_ROW_SCHEDULE_ALTERNATING,
+    WEFT_SPMM_ROW_SCHEDULE_QUEUE,
+} weft_spmm_row_schedule;
+WEFT_API const char *weft_spmm_row_schedule_name(weft_spmm_row_schedule schedule);
+WEFT_API bool weft_spmm_row_schedule_find(const char *name, weft_spmm_row_schedule *schedule);
 typedef struct weft_spmm_plan_params {
     size_t size;
     bool transpose_a;
-    int64_t piece;
-    weft_spmm_order order;
+    int64_t row_chunk;
+    weft_spmm_row_schedule row_schedule;
     cl_uint n_wait;
     const cl_event *wait;
 } weft_spmm_plan_params;
