@@ -13,6 +13,7 @@
 #include "bench_host.h"
 #include "bench_limits.h"
 #include "bench_matmul.h"
+#include "bench_request.h"
 #include "bench_sparse.h"
 #include "bench_spmm.h"
 #include "bench_sweep.h"
@@ -85,8 +86,10 @@ static bool list_cases(bench_job *job, complaint *why)
 
 static bool measure_limits(bench_job *job, complaint *why)
 {
-    return list_cases(job, why) && bench_limits_create(&job->limits, job->ctx, why) &&
-           bench_limits_measure(job->limits, why);
+    if (!list_cases(job, why) || !bench_limits_create(&job->limits, job->ctx, why))
+        return false;
+    return job->options->choice.on_request ? bench_request_begin(job->ctx, why)
+                                           : bench_limits_measure(job->limits, why);
 }
 
 static bool measure_sparse(bench_job *job, complaint *why)
@@ -124,7 +127,7 @@ static bool measure(bench_job *job, complaint *why)
                            job->sweep.count + job->axis.count + job->elementwise.count +
                            job->host.count;
     const char *only = job->options->choice.only;
-    return n_cases > 0 || only == NULL ||
+    return n_cases > 0 || only == NULL || job->options->choice.on_request ||
            complain(why, "none of the cases measured has '%s' in its name", only);
 }
 
@@ -358,6 +361,16 @@ static void print_table(const bench_job *job)
     bench_host_print(&job->host, stdout);
 }
 
+static bool print(const bench_job *job, complaint *why)
+{
+    if (job->options->choice.on_request)
+        return true; // each answer was
+    if (job->options->common.json)
+        return print_json(job, why);
+    print_table(job);
+    return true;
+}
+
 static void clean_up(bench_job *job)
 {
     bench_cases_free(&job->cases);
@@ -370,7 +383,7 @@ static void clean_up(bench_job *job)
     weft_context_destroy(&job->ctx);
 }
 
-enum { OPTION_DATA = 256, OPTION_PATTERNS, OPTION_ONLY };
+enum { OPTION_DATA = 256, OPTION_PATTERNS, OPTION_ONLY, OPTION_ON_REQUEST };
 
 static error_t take_what(bench_options *bench, const char *what, struct argp_state *state)
 {
@@ -428,6 +441,9 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     case OPTION_DATA:
         bench->folder = argument;
         return 0;
+    case OPTION_ON_REQUEST:
+        bench->choice.on_request = true;
+        return 0;
     case OPTION_PATTERNS:
         bench->choice.patterns = argument;
         return 0;
@@ -447,8 +463,14 @@ static void parse(bench_options *out, int argc, char **argv)
         {"data", OPTION_DATA, "DIR", 0, "Also measure SpMM with every .mtx and .smtx file in DIR",
          0},
         {"patterns", OPTION_PATTERNS, "DIR", 0,
-         "Write the positions of the non-zeros of each SpMM and SDDMM to DIR/CASE.offsets.npy and "
+         "Write the positions of the non-zeros of each sparse case to DIR/CASE.offsets.npy and "
          "DIR/CASE.indices.npy",
+         0},
+        {"on-request", OPTION_ON_REQUEST, NULL, 0,
+         "Print what the cases are, one after another as lines of JSON, and time each as lines of "
+         "standard input say: \"queue 0 10\" (enqueues case 0 of the line 10 times and waits "
+         "once), \"wait 0 10\" (waits for each call), \"queue launch 10\" (an empty kernel), "
+         "\"next\". No limits are measured",
          0},
         {0},
     };
@@ -487,12 +509,7 @@ int weft_bench_main(int argc, char **argv)
     parse(&options, argc, argv);
     // If two of PoCL's threads share a core, figures measure the scheduler, not the device.
     setenv("POCL_AFFINITY", "1", 0);
-    bool done = measure(&job, &why);
-    if (done && options.common.json)
-        done = print_json(&job, &why);
-    else if (done)
-        print_table(&job);
-    done = done && judge(&job, &why);
+    const bool done = measure(&job, &why) && print(&job, &why) && judge(&job, &why);
     progress_clear();
     clean_up(&job);
     return done ? EXIT_SUCCESS : command_failed(argv[0], &why);

@@ -10,6 +10,7 @@
 typedef struct bench_choice {
     const char *only;     // part of their names; NULL: all
     bool quick;           // few cases and few runs
+    bool on_request;      // cases are timed as bench_request.h says; nothing else is measured
     const char *patterns; // folder for positions of non-zeros; NULL: they are not written
 } bench_choice;
 

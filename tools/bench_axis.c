@@ -227,7 +227,7 @@ static bool describe(const bench_stage *stage, char *text, size_t size, complain
            complain(why, "%s: %s", stage->spec->name, weft_last_error());
 }
 
-static bool measure(bench_row *row, bench_stage *stage, bool quick, complaint *why)
+static bool measure(bench_row *row, bench_stage *stage, const bench_choice *choice, complaint *why)
 {
     const bench_axis_spec *spec = stage->spec;
     progress_show("%s", spec->name);
@@ -250,7 +250,9 @@ static bool measure(bench_row *row, bench_stage *stage, bool quick, complaint *w
         .of = stage,
         .work = traffic(stage),
         .is_small = spec->is_small,
-        .is_quick = quick,
+        .in_cache = spec->in_cache,
+        .is_quick = choice->quick,
+        .on_request = choice->on_request,
     };
     return bench_row_measure(row, &task, why) && describe(stage, row->plan, sizeof(row->plan), why);
 }
@@ -269,7 +271,7 @@ bool bench_axis_run(bench_rows *out, weft_context *ctx, const bench_limits *limi
                              .limits = limits};
         if (!bench_chooses(choice, stage.spec->name) || !fits(&stage))
             continue;
-        ok = measure(&out->items[out->count], &stage, choice->quick, why);
+        ok = measure(&out->items[out->count], &stage, choice, why);
         tear_down(&stage);
         out->count += ok;
     }

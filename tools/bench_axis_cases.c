@@ -32,8 +32,9 @@ static void name_spec(bench_axis_spec *spec)
     n += (size_t)snprintf(name + n, size - n, spec->n_axes == 0 ? "-all" : "-axis");
     for (int i = 0; i < spec->n_axes; i++)
         n += (size_t)snprintf(name + n, size - n, "%s%d", i == 0 ? "" : ",", spec->axes[i]);
-    snprintf(name + n, size - n, "%s%s%s%s", spec->in_place ? "-in_place" : "",
-             spec->dx_alone ? "-dx" : "", spec->dtype == WEFT_F32 ? "" : "-",
+    snprintf(name + n, size - n, "%s%s%s%s%s", spec->in_place ? "-in_place" : "",
+             spec->in_cache ? "-in_cache" : "", spec->dx_alone ? "-dx" : "",
+             spec->dtype == WEFT_F32 ? "" : "-",
              spec->dtype == WEFT_F32 ? "" : weft_dtype_name(spec->dtype));
 }
 
@@ -82,7 +83,7 @@ static bench_axis_spec reduction_of(const reduced_shape *of, weft_reduction op, 
 {
     bench_axis_spec spec = {
         .op = op, .dtype = dtype, .ndim = of->ndim, .n_axes = of->n_axes, .is_goal = true};
-    memcpy(spec.shape, of->shape, sizeof(spec.shape));
+    memcpy(spec.shape, of->shape, sizeof(of->shape));
     memcpy(spec.axes, of->axes, sizeof(spec.axes));
     bench_fill_extent(of->ndim, spec.shape, weft_dtype_size(dtype), array_bytes);
     return spec;
@@ -124,8 +125,13 @@ static bool add_reductions(bench_axis_specs *specs, bool quick, uint64_t array_b
          .n_axes = 1,
          .axes = {1},
          .is_small = true},
+        {.ndim = 2, .shape = {256, 256}, .in_cache = true},
+        {.ndim = 2, .shape = {1000, 1000}, .n_axes = 1, .axes = {0}, .in_cache = true},
+        {.ndim = 2, .shape = {1000, 1000}, .n_axes = 1, .axes = {1}, .in_cache = true},
+        {.ndim = 2, .shape = {2000, 2000}, .n_axes = 1, .axes = {1}, .in_cache = true},
+        {.ndim = 3, .shape = {32, 197, 768}, .n_axes = 1, .axes = {2}, .in_cache = true},
     };
-    for (size_t i = 0; i < (quick ? 1 : 4); i++)
+    for (size_t i = 0; i < (quick ? 1 : sizeof(small) / sizeof(small[0])); i++)
         if (!add(specs, small[i], why))
             return false;
     return true;
@@ -147,12 +153,17 @@ static bool add_softmaxes(bench_axis_specs *specs, bool quick, complaint *why)
         {.dtype = WEFT_F64, .ndim = 3, .shape = {512, 896, 48}},
         {.kind = BENCH_SOFTMAX_BACKWARD, .ndim = 3, .shape = {512, 896, 48}},
         {.ndim = 3, .shape = {8, 40, 12}, .is_small = true},
+        {.ndim = 2, .shape = {256, 256}, .in_cache = true},
+        {.ndim = 2, .shape = {128, 1000}, .in_cache = true},
+        {.ndim = 4, .shape = {32, 12, 64, 64}, .axes = {3}, .in_cache = true},
     };
     for (size_t i = 0; i < (quick ? 2 : sizeof(cases) / sizeof(cases[0])); i++) {
         bench_axis_spec spec = cases[i];
         if (spec.kind == BENCH_REDUCE)
             spec.kind = BENCH_SOFTMAX;
-        spec.n_axes = spec.axes[0] = 1;
+        spec.n_axes = 1;
+        if (spec.axes[0] == 0)
+            spec.axes[0] = 1;
         if (!add(specs, spec, why))
             return false;
     }

@@ -26,6 +26,7 @@ typedef enum bench_axis_kind {
 //   sum-512x2730x48-axis1             axis 1 of three, f32
 //   max-64x1024x1024-all              all axes
 //   softmax-512x896x48-axis1-in_place -f16
+//   sum-1000x1000-axis0-in_cache
 //   layer_norm-24576x896-axis1        with weight and bias
 //   rms_norm_backward-8192x4096-axis1-dx  with weight; without -dx with dW, of layer norms db, too
 typedef struct bench_axis_spec {
@@ -34,12 +35,13 @@ typedef struct bench_axis_spec {
     weft_reduction op; // of BENCH_REDUCE
     weft_dtype dtype;
     int ndim;
-    int64_t shape[3];
+    int64_t shape[4];
     int n_axes; // 0: all
     int axes[2];
     bool in_place;
     bool dx_alone; // a backward without dW and db
     bool is_small; // a few thousand elements: compared with an empty launch
+    bool in_cache; // a few megabytes at most: faster than memory
     bool is_goal;  // counts in the summary
 } bench_axis_spec;
 

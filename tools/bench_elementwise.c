@@ -154,7 +154,7 @@ static void start_row(bench_row *row, const bench_stage *stage)
     memcpy(report->shape, spec->of.shape, sizeof(spec->of.shape));
 }
 
-static bool measure(bench_row *row, bench_stage *stage, bool quick, complaint *why)
+static bool measure(bench_row *row, bench_stage *stage, const bench_choice *choice, complaint *why)
 {
     const bench_task task = {
         .limits = stage->limits,
@@ -162,7 +162,8 @@ static bool measure(bench_row *row, bench_stage *stage, bool quick, complaint *w
         .of = stage,
         .work = (double)traffic(stage),
         .is_small = stage->spec->of.flags & BENCH_SMALL,
-        .is_quick = quick,
+        .is_quick = choice->quick,
+        .on_request = choice->on_request,
     };
     progress_show("%s", stage->spec->name);
     start_row(row, stage);
@@ -202,7 +203,7 @@ bool bench_elementwise_run(bench_rows *out, weft_context *ctx, const bench_limit
         lay_out(&stage);
         if (!bench_chooses(choice, stage.spec->name) || !fits(&stage))
             continue;
-        ok = measure(&out->items[out->count], &stage, choice->quick, why);
+        ok = measure(&out->items[out->count], &stage, choice, why);
         tear_down(&stage);
         out->count += ok;
     }

@@ -408,18 +408,23 @@ bool bench_limits_measure(bench_limits *limits, complaint *why)
     return true;
 }
 
-bool bench_limits_launch(const bench_limits *limits, double *ms, complaint *why)
+bool bench_limits_enqueue_nothing(const bench_limits *limits, complaint *why)
 {
     const weft_limits *device = weft_context_limits(limits->ctx);
     const size_t local = device->max_items_y == 1 ? 1 : NARROW_GROUP;
     const size_t global = local * (size_t)device->compute_units;
-    const double start = timing_now_ms();
-    cl_int code = clEnqueueNDRangeKernel(limits->queue.cl, limits->nothing, 1, NULL, &global,
-                                         &local, 0, NULL, NULL);
-    if (code == CL_SUCCESS)
-        code = clFinish(limits->queue.cl);
-    *ms = timing_now_ms() - start;
+    const cl_int code = clEnqueueNDRangeKernel(limits->queue.cl, limits->nothing, 1, NULL, &global,
+                                               &local, 0, NULL, NULL);
     return code == CL_SUCCESS || complain_cl(why, "an empty launch", code);
+}
+
+bool bench_limits_launch(const bench_limits *limits, double *ms, complaint *why)
+{
+    const double start = timing_now_ms();
+    const bool ok =
+        bench_limits_enqueue_nothing(limits, why) && bench_queue_finish(&limits->queue, why);
+    *ms = timing_now_ms() - start;
+    return ok;
 }
 
 bool bench_limits_run(const bench_limits *limits, bench_rate rate, double *ms, complaint *why)

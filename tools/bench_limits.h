@@ -46,7 +46,10 @@ bool bench_limits_run(const bench_limits *limits, bench_rate rate, double *ms, c
 // The rate at which such a run took `ms`.
 double bench_limits_rate(const bench_limits *limits, bench_rate rate, double ms);
 
-// Milliseconds of one empty launch, of a group for each compute unit, until it is done.
+// Enqueues one empty launch, of a group for each compute unit.
+bool bench_limits_enqueue_nothing(const bench_limits *limits, complaint *why);
+
+// Milliseconds of one empty launch, until it is done.
 bool bench_limits_launch(const bench_limits *limits, double *ms, complaint *why);
 
 // "limits" of the bench's JSON: copy_gbps, read_gbps, fma_gflops, the arrays' size and the winning

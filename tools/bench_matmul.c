@@ -128,14 +128,15 @@ static void start_row(bench_row *row, const bench_stage *stage)
     report->batch = of->batch;
 }
 
-static bool measure(bench_row *row, bench_stage *stage, bool quick, complaint *why)
+static bool measure(bench_row *row, bench_stage *stage, const bench_choice *choice, complaint *why)
 {
     const bench_task task = {
         .limits = stage->limits,
         .call = call,
         .of = stage,
         .work = work_of(stage),
-        .is_quick = quick,
+        .is_quick = choice->quick,
+        .on_request = choice->on_request,
     };
     progress_show("%s", stage->spec->name);
     start_row(row, stage);
@@ -157,7 +158,7 @@ bool bench_matmul_run(bench_rows *out, weft_context *ctx, const bench_limits *li
         lay_out(&stage);
         if (!bench_chooses(choice, stage.spec->name) || !fits(&stage))
             continue;
-        ok = measure(&out->items[out->count], &stage, choice->quick, why);
+        ok = measure(&out->items[out->count], &stage, choice, why);
         tear_down(&stage);
         out->count += ok;
     }

@@ -28,6 +28,12 @@ static const bench_product products[] = {
     {"few_rows", BENCH_NO_MATMUL_GOAL, BENCH_READ, 1, 8, 4096, 4096, WEFT_F32, 0},
     {"long_k", BENCH_NO_MATMUL_GOAL, BENCH_FMA, 1, 64, 64, 262144, WEFT_F32, 0},
     {"short_k", BENCH_NO_MATMUL_GOAL, BENCH_COPY, 1, 4096, 4096, 4, WEFT_F32, BENCH_MATMUL_QUICK},
+    {"in_cache", BENCH_NO_MATMUL_GOAL, BENCH_FMA, 1, 16, 16, 16, WEFT_F32, 0},
+    {"in_cache", BENCH_NO_MATMUL_GOAL, BENCH_FMA, 1, 32, 32, 32, WEFT_F32, 0},
+    {"in_cache", BENCH_NO_MATMUL_GOAL, BENCH_FMA, 1, 64, 64, 64, WEFT_F32, 0},
+    {"in_cache", BENCH_NO_MATMUL_GOAL, BENCH_FMA, 1, 128, 128, 128, WEFT_F32, 0},
+    {"in_cache", BENCH_NO_MATMUL_GOAL, BENCH_FMA, 1, 256, 256, 256, WEFT_F32, 0},
+    {"in_cache", BENCH_NO_MATMUL_GOAL, BENCH_FMA, 1, 37, 1000, 333, WEFT_F32, 0},
 };
 
 enum { N_PRODUCTS = sizeof(products) / sizeof(products[0]) };

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "bench_request.h"
+
 enum { MAX_RUNS = TIMING_MOST_RUNS, MIN_RUNS = 9, QUICK_MIN_RUNS = 5, SMALL_RUNS = 201 };
 
 static const double CASE_MS = 800; // for the runs of a case, about
@@ -94,7 +96,7 @@ static size_t runs_for(const bench_task *task, double ms)
 // accesses take two or three times as long.
 static void rest(const bench_row *row, const bench_task *task)
 {
-    if (row->limit != BENCH_FMA && !task->is_small && !task->is_quick)
+    if (row->limit != BENCH_FMA && !task->is_small && !task->in_cache && !task->is_quick)
         nanosleep(&REST, NULL);
 }
 
@@ -117,8 +119,24 @@ static bool run_all(run_times *times, const bench_row *row, const bench_task *ta
     return true;
 }
 
+static weft_status call_of(const void *of, size_t which)
+{
+    const bench_task *task = of;
+    (void)which;
+    return task->call(task->of);
+}
+
+static bool serve(const bench_row *row, const bench_task *task, complaint *why)
+{
+    const bench_request request = {
+        .limits = task->limits, .n_cases = 1, .call = call_of, .of = task};
+    return bench_request_serve(&request, json_pack("[o]", report_json(&row->report)), why);
+}
+
 bool bench_row_measure(bench_row *row, const bench_task *task, complaint *why)
 {
+    if (task->on_request)
+        return serve(row, task, why);
     run_times times;
     timed_report *report = &row->report;
     if (!run_all(&times, row, task, why))

@@ -33,11 +33,14 @@ typedef struct bench_task {
     const void *of;
     double work; // bytes that must be moved; operations if the limit is BENCH_FMA
     bool is_small, is_quick;
-    size_t n_runs; // after the first; 0: as many as the time of a case allows
+    bool in_cache;   // does not wait until memory is at rest
+    bool on_request; // standard input says when it is run
+    size_t n_runs;   // after the first; 0: as many as the time of a case allows
 } bench_task;
 
 // Runs the case, alternately with row->limit or, if it is small, with an empty launch. Needs the
-// row's name and limit; sets report's times, speed, limit and share, and launches.
+// row's name and limit; sets report's times, speed, limit and share, and launches. On request:
+// serves that (bench_request.h), and sets nothing.
 bool bench_row_measure(bench_row *row, const bench_task *task, complaint *why);
 
 // Appends an object for each row.

@@ -146,6 +146,33 @@ static bool add_transposed(bench_sets *sets, complaint *why)
     return true;
 }
 
+// Few columns, or few rows: little to share between cores.
+static bool add_narrow(bench_sets *sets, complaint *why)
+{
+    static const struct {
+        int64_t n, m, k, nnz;
+        const char *zeros; // in percent
+    } all[] = {
+        {1, 4096, 4096, 335544, "98"},      {1, 2048, 2048, 419430, "90"},
+        {1, 60000, 60000, 720000, "99.98"}, {2, 60000, 60000, 720000, "99.98"},
+        {4, 60000, 60000, 720000, "99.98"}, {4, 4096, 4096, 335544, "98"},
+        {8, 768, 768, 117964, "80"},        {32, 128, 128, 1638, "90"},
+    };
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+        const generate_layer layer = {
+            .m = all[i].m, .k = all[i].k, .nnz = all[i].nnz, .cov = EVEN, .seed = SEED};
+        bench_set *set = add_set(sets, all[i].n, WEFT_F32, why);
+        if (set == NULL)
+            return false;
+        char name[64];
+        snprintf(name, sizeof(name), "narrow-%" PRId64 "x%" PRId64 "-s%s", layer.m, layer.k,
+                 all[i].zeros);
+        set->is_brief = true;
+        add_layer(set, name, "", &layer);
+    }
+    return true;
+}
+
 static bool add_quick(bench_sets *sets, complaint *why)
 {
     static const double covs[] = {0.1, 2};
@@ -196,7 +223,7 @@ bool bench_sets_list(bench_sets *out, bool quick, const char *folder, complaint 
     *out = (bench_sets){0};
     bool ok = quick ? add_quick(out, why)
                     : add_generated(out, why) && add_transposed(out, why) &&
-                          add_full_row(out, why) && add_graph(out, why);
+                          add_full_row(out, why) && add_graph(out, why) && add_narrow(out, why);
     ok = ok && (folder == NULL || add_files(out, folder, why));
     if (!ok)
         bench_sets_free(out);

@@ -17,6 +17,7 @@ typedef enum bench_source {
 //
 //   pruned-2048x512-s90-n128-v0.5     2048 x 512, 90% zeros, B has 128 columns, rows vary by 0.5
 //   pruned-2048x2048-s90-n128-v0.5-f16 -transposed          in another data type; A^T
+//   narrow-4096x4096-s98-n1           the same of few columns, even rows
 //   full-row-8192x65536-n128          one row has all columns, the others share three times as many
 //   graph-32768-n128                  grown by preferential attachment
 //   ...-even                          the same sizes and nnz, rows that vary by 0.1
@@ -35,6 +36,7 @@ typedef struct bench_set {
     int64_t n;
     weft_dtype dtype;
     bool transpose_a;
+    bool is_brief; // measured for a shorter time
     int n_matrices;
     bench_matrix matrices[BENCH_SET_MATRICES];
 } bench_set;

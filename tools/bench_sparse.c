@@ -177,8 +177,7 @@ static bool create_sparse(bench_stage *stage, complaint *why)
     weft_csr_host host;
     if (!bench_matrix_make(&host, &spec->matrix, spec->dtype, why))
         return false;
-    const bool ok = (spec->kind != BENCH_SDDMM ||
-                     bench_pattern_save(&host, stage->patterns, spec->name, why)) &&
+    const bool ok = bench_pattern_save(&host, stage->patterns, spec->name, why) &&
                     upload(&stage->C, stage, &host, why) &&
                     (spec->kind != BENCH_SDDMM_SPARSE || create_factors(stage, &host, why));
     weft_csr_host_destroy(&host);
@@ -376,7 +375,7 @@ static void put_sizes(timed_report *report, const bench_stage *stage)
     report->nnz = C->nnz;
 }
 
-static bool measure(bench_row *row, bench_stage *stage, bool quick, complaint *why)
+static bool measure(bench_row *row, bench_stage *stage, const bench_choice *choice, complaint *why)
 {
     static const char *const ops[] = {
         "sparse_linear",   "sparse_linear_dx", "sparse_linear_dw",
@@ -400,7 +399,8 @@ static bool measure(bench_row *row, bench_stage *stage, bool quick, complaint *w
         .call = call,
         .of = stage,
         .work = work_of(stage),
-        .is_quick = quick,
+        .is_quick = choice->quick,
+        .on_request = choice->on_request,
     };
     return bench_row_measure(row, &task, why) && describe(stage, row->plan, sizeof(row->plan), why);
 }
@@ -421,7 +421,7 @@ bool bench_sparse_run(bench_rows *out, weft_context *ctx, const bench_limits *li
                              .limits = limits};
         if (!bench_chooses(choice, stage.spec->name) || !fits(&stage))
             continue;
-        ok = measure(&out->items[out->count], &stage, choice->quick, why);
+        ok = measure(&out->items[out->count], &stage, choice, why);
         tear_down(&stage);
         out->count += ok;
     }

@@ -8,6 +8,7 @@
 #include <weft/spmm.h>
 
 #include "bench.h"
+#include "bench_request.h"
 #include "buffer.h"
 #include "progress.h"
 #include "random.h"
@@ -16,6 +17,7 @@ enum { MAX_RUNS = 101, MIN_RUNS = 7, QUICK_MIN_RUNS = 5, SEED = 1 };
 enum { MAX_RUNNERS = 2 * BENCH_SET_MATRICES, PASSES = 2 };
 
 static const double SET_MS = 3000; // for the runs of a set, about
+static const double BRIEF_SET_MS = 600;
 static const double QUICK_SET_MS = 400;
 
 // One case: a matrix, with its plan or without.
@@ -216,7 +218,10 @@ static bool run_rounds(bench_stage *stage, bool quick, size_t *n_runs, complaint
     double ms;
     if (!run_round(stage, 0, &ms, why) || !run_round(stage, 0, &ms, why))
         return false;
-    const double wanted = (quick ? QUICK_SET_MS : SET_MS) / ms;
+    const double wanted = (quick                  ? QUICK_SET_MS
+                           : stage->set->is_brief ? BRIEF_SET_MS
+                                                  : SET_MS) /
+                          ms;
     const size_t least = quick ? QUICK_MIN_RUNS : MIN_RUNS;
     *n_runs = wanted < (double)least ? least : wanted > MAX_RUNS ? MAX_RUNS : (size_t)wanted;
     for (size_t run = 0; run < *n_runs; run++)
@@ -249,6 +254,20 @@ static bool describe(const bench_stage *stage, const bench_runner *runner, char 
            complain_weft(why);
 }
 
+// Without times.
+static timed_report new_report(const bench_stage *stage, const bench_runner *runner)
+{
+    timed_report report =
+        report_new("spmm", weft_context_limits(stage->ctx)->name, stage->set->dtype);
+    report.is_product = true;
+    report.m = stage->C.shape[0];
+    report.k = stage->B.shape[0];
+    report.n = stage->set->n;
+    report.nnz = runner->A->nnz;
+    report.setup_ms = runner->setup_ms;
+    return report;
+}
+
 static bool report_runner(bench_cases *cases, const bench_stage *stage, bench_runner *runner,
                           size_t even, double limit, size_t n_runs, complaint *why)
 {
@@ -260,13 +279,7 @@ static bool report_runner(bench_cases *cases, const bench_stage *stage, bench_ru
                        .even = even};
     memcpy(it->name, runner->matrix->name, sizeof(it->name));
     timed_report *report = &it->report;
-    *report = report_new("spmm", weft_context_limits(stage->ctx)->name, stage->set->dtype);
-    report->is_product = true;
-    report->m = stage->C.shape[0];
-    report->k = stage->B.shape[0];
-    report->n = stage->set->n;
-    report->nnz = runner->A->nnz;
-    report->setup_ms = runner->setup_ms;
+    *report = new_report(stage, runner);
     const double ratio = timing_ratio(runner->runs_ms, stage->limit_ms, n_runs);
     report->time = timing_of(runner->runs_ms, n_runs);
     const double gflop = 2e-6 * (double)report->nnz * (double)report->n; // in a millisecond
@@ -276,13 +289,43 @@ static bool report_runner(bench_cases *cases, const bench_stage *stage, bench_ru
     return describe(stage, runner, it->plan, sizeof(it->plan), why);
 }
 
-static bool measure(bench_cases *cases, bench_stage *stage, bool quick, complaint *why)
+static weft_status call_runner(const void *of, size_t which)
+{
+    const bench_stage *stage = of;
+    const bench_runner *runner = &stage->runners[which];
+    return weft_spmm(stage->ctx, stage->queue, 1, runner->A, &stage->B, 0, &stage->C,
+                     &runner->params);
+}
+
+static json_t *runner_json(const bench_stage *stage, const bench_runner *runner)
+{
+    timed_report report = new_report(stage, runner);
+    report.name = runner->matrix->name;
+    json_t *object = report_json(&report);
+    json_object_set_new(object, "planned", json_boolean(runner->params.plan != NULL));
+    return object;
+}
+
+static bool serve(const bench_stage *stage, complaint *why)
+{
+    const bench_request request = {
+        .limits = stage->limits, .n_cases = stage->n_runners, .call = call_runner, .of = stage};
+    json_t *cases = json_array();
+    for (size_t i = 0; i < stage->n_runners; i++)
+        json_array_append_new(cases, runner_json(stage, &stage->runners[i]));
+    return bench_request_serve(&request, cases, why);
+}
+
+static bool measure(bench_cases *cases, bench_stage *stage, const bench_choice *choice,
+                    complaint *why)
 {
     const size_t first = cases->count;
     const size_t ways = ways_of(stage);
     size_t n_runs;
     progress_show("spmm: %s", stage->set->matrices[0].name);
-    if (!run_rounds(stage, quick, &n_runs, why))
+    if (choice->on_request)
+        return serve(stage, why);
+    if (!run_rounds(stage, choice->quick, &n_runs, why))
         return false;
     double sorted_ms[MAX_RUNS];
     memcpy(sorted_ms, stage->limit_ms, n_runs * sizeof(*sorted_ms));
@@ -326,7 +369,7 @@ bool bench_spmm_run(bench_cases *out, weft_context *ctx, const bench_limits *lim
                              .limits = limits};
         bool fits;
         const bool ok =
-            set_up(&stage, out, &fits, why) && (!fits || measure(out, &stage, choice->quick, why));
+            set_up(&stage, out, &fits, why) && (!fits || measure(out, &stage, choice, why));
         tear_down(&stage);
         if (!ok)
             return false;

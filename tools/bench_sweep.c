@@ -110,7 +110,7 @@ static int compare_shapes(const void *left, const void *right)
 bool bench_sweep_run(bench_sweep *out, weft_context *ctx, const bench_limits *limits,
                      const bench_choice *choice, complaint *why)
 {
-    if (!bench_chooses(choice, BENCH_SWEEP_NAME))
+    if (choice->on_request || !bench_chooses(choice, BENCH_SWEEP_NAME))
         return true;
     sweep_stage stage = {.queue = bench_limits_queue(limits)->cl, .limits = limits};
     const bool ok =

@@ -32,9 +32,9 @@ typedef struct bench_sweep {
     uint64_t programs;                            // that all of them together had compiled
 } bench_sweep;
 
-// If that case is chosen, measures f32 products of random shapes, the same ones each time, in a
-// context of its own without programs from before. After 90 s no more are begun, and a note says
-// so.
+// If that case is chosen, but never on request, measures f32 products of random shapes, the same
+// ones each time, in a context of its own without programs from before. After 90 s no more are
+// begun, and a note says so.
 bool bench_sweep_run(bench_sweep *out, weft_context *ctx, const bench_limits *limits,
                      const bench_choice *choice, complaint *why);
 

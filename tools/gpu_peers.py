@@ -4,276 +4,76 @@
     gpu_peers.py BENCH PATTERNS [--cpu] [--quick]
 
 BENCH is the JSON of `weft bench`, PATTERNS the folder of its --patterns: sizes and non-zeros are
-the same. Sparse products are cuSPARSE's; in a ROCm build of PyTorch rocSPARSE's, on a CPU MKL's.
-Runs are timed as the bench does it: two calls one behind the other, from the end of the first to
-the end of the second; small cases, and all on a CPU, from the call until it is waited for. One JSON
-object comes out: the median of each case, or why there is none; where PyTorch or its GPU is not
-there, "missing" alone.
+the same. Runs are timed as the bench does it: two calls one behind the other, from the end of the
+first to the end of the second; small cases, and all on a CPU, from the call until it is waited for.
+One JSON object comes out: the median of each case, or why there is none; where PyTorch or its GPU
+is not there, "missing" alone.
 """
 import argparse
 import json
 import pathlib
-import re
 import statistics
 import sys
 import time
 import warnings
 
-DTYPES = {"f32": "float32", "f64": "float64", "f16": "float16", "bf16": "bfloat16",
-          "i32": "int32", "i64": "int64", "u8": "uint8"}
+import peer_pytorch
+
 MOST_RUNS, LEAST_RUNS, CASE_MS = 101, 9, 800
 QUICK_LEAST_RUNS, QUICK_CASE_MS = 5, 150
 
 
-class Bench:
-    """A device of PyTorch, and what makes operands on it."""
+def call_and_wait(bench, call):
+    start = time.perf_counter()
+    call()
+    bench.wait()
+    return 1e3 * (time.perf_counter() - start)
 
-    def __init__(self, torch, device, patterns, quick):
-        self.torch = torch
-        self.device = device
-        self.patterns = patterns
-        self.least_runs, self.case_ms = LEAST_RUNS, CASE_MS
-        if quick:
-            self.least_runs, self.case_ms = QUICK_LEAST_RUNS, QUICK_CASE_MS
 
-    def dtype(self, name):
-        return getattr(self.torch, DTYPES[name])
-
-    def empty(self, shape, dtype):
-        return self.torch.empty(tuple(shape), dtype=self.dtype(dtype), device=self.device)
-
-    def random(self, shape, dtype):
-        array = self.empty(shape, dtype)
-        return array.uniform_(-1, 1) if array.is_floating_point() else array.random_(0, 100)
-
-    def matrix(self, n_rows, n_columns, dtype, is_transposed):
-        """Random; where it is transposed it stands by columns in memory."""
-        if is_transposed:
-            return self.random([n_columns, n_rows], dtype).t()
-        return self.random([n_rows, n_columns], dtype)
-
-    def kept(self, name):
-        """An array of i32 that --patterns kept: behind the header, whose length is told before."""
-        data = bytearray((self.patterns / name).read_bytes())
-        start = 10 + int.from_bytes(data[8:10], "little")
-        return self.torch.frombuffer(data, dtype=self.torch.int32, offset=start).to(self.device)
-
-    def csr(self, case, n_rows, n_columns):
-        values = self.random([case["nnz"]], case["dtype"])
-        return self.torch.sparse_csr_tensor(
-            self.kept(case["case"] + ".offsets.npy"), self.kept(case["case"] + ".indices.npy"),
-            values, size=(n_rows, n_columns), check_invariants=False)
-
-    def wait(self):
-        if self.device.type == "cuda":
-            self.torch.cuda.synchronize(self.device)
-
-    def call_and_wait(self, call):
-        start = time.perf_counter()
+def call_in_a_row(bench, call):
+    ends = [bench.torch.cuda.Event(enable_timing=True) for _ in range(2)]
+    for end in ends:
         call()
-        self.wait()
-        return 1e3 * (time.perf_counter() - start)
-
-    def call_in_a_row(self, call):
-        ends = [self.torch.cuda.Event(enable_timing=True) for _ in range(2)]
-        for end in ends:
-            call()
-            end.record()
-        self.wait()
-        return ends[0].elapsed_time(ends[1])
-
-    def times_ms(self, call, is_small):
-        """The first call may compile, the second says how many the time allows."""
-        self.call_and_wait(call)
-        wanted = int(self.case_ms / self.call_and_wait(call))
-        n_runs = min(max(wanted, self.least_runs), MOST_RUNS)
-        waits = is_small or self.device.type != "cuda"
-        run = self.call_and_wait if waits else self.call_in_a_row
-        return [run(call) for _ in range(n_runs)]
+        end.record()
+    bench.wait()
+    return ends[0].elapsed_time(ends[1])
 
 
-# What each operation is by PyTorch: a call, or None where it has none of its own. Titles are the
-# words that the names of cases begin with.
-
-def spmm(bench, case, title):
-    m, k, dtype = case["m"], case["k"], case["dtype"]
-    B = bench.random([k, case["n"]], dtype)
-    if case["case"].endswith("-transposed"):
-        A = bench.csr(case, k, m).t()
-    else:
-        A = bench.csr(case, m, k)
-    return lambda: A @ B
+def times_ms(bench, call, is_small, quick):
+    """The first call may compile, the second says how many the time allows."""
+    call_and_wait(bench, call)
+    wanted = int((QUICK_CASE_MS if quick else CASE_MS) / call_and_wait(bench, call))
+    n_runs = min(max(wanted, QUICK_LEAST_RUNS if quick else LEAST_RUNS), MOST_RUNS)
+    waits = is_small or bench.device.type != "cuda"
+    run = call_and_wait if waits else call_in_a_row
+    return [run(bench, call) for _ in range(n_runs)]
 
 
-def sddmm(bench, case, title):
-    m, n, k, dtype = case["m"], case["n"], case["k"], case["dtype"]
-    C = bench.csr(case, m, n)
-    A = bench.random([m, k], dtype)
-    B = bench.matrix(k, n, dtype, "-row_major" not in case["case"])
-    return lambda: bench.torch.sparse.sampled_addmm(C, A, B, beta=0)
-
-
-def matmul(bench, case, title):
-    m, n, k, dtype = case["m"], case["n"], case["k"], case["dtype"]
-    if case["batch"] > 1:
-        A = bench.random([case["batch"], m, k], dtype)
-        B = bench.random([case["batch"], k, n], dtype)
-    else:
-        A = bench.matrix(m, k, dtype, title in ("transposed_a", "transposed_matvec"))
-        B = bench.matrix(k, n, dtype, title == "transposed_b")
-    return lambda: bench.torch.matmul(A, B)
-
-
-def reduce(bench, case, title):
-    torch, shape = bench.torch, case["shape"]
-    X = bench.random(shape, case["dtype"])
-    named = re.search(r"-axis([\d,]+)", case["case"])
-    axes = [int(axis) for axis in named[1].split(",")] if named else list(range(len(shape)))
-    calls = {
-        "sum": lambda: torch.sum(X, axes),
-        "mean": lambda: torch.mean(X, axes),
-        "max": lambda: torch.amax(X, axes),
-        "argmax": lambda: torch.argmax(X, axes[0] if named else None),
-        "var": lambda: torch.var(X, axes, correction=0),
-        "logsumexp": lambda: torch.logsumexp(X, axes),
-    }
-    return calls.get(title)
-
-
-def softmax(bench, case, title):
-    calls = {"softmax": bench.torch.softmax, "log_softmax": bench.torch.log_softmax}
-    if title not in calls or "-in_place" in case["case"]:
-        return None
-    X = bench.random(case["shape"], case["dtype"])
-    axis = int(re.search(r"-axis(\d)", case["case"])[1])
-    return lambda: calls[title](X, axis)
-
-
-def layer_norm_backward(bench, case, X, weight, bias):
-    """What a peer saves of its forward is not timed."""
-    torch, length = bench.torch, case["shape"][-1:]
-    dY = bench.random(case["shape"], case["dtype"])
-    _, mean, inverse = torch.native_layer_norm(X, length, weight, bias, 1e-5)
-    wanted = [True] + 2 * ["-dx" not in case["case"]]
-    return lambda: torch.ops.aten.native_layer_norm_backward(dY, X, length, mean, inverse, weight,
-                                                             bias, wanted)
-
-
-def norm(bench, case, title):
-    functional, length = bench.torch.nn.functional, case["shape"][-1:]
-    X = bench.random(case["shape"], case["dtype"])
-    weight, bias = bench.random(length, case["dtype"]), bench.random(length, case["dtype"])
-    if title == "layer_norm":
-        return lambda: functional.layer_norm(X, length, weight, bias, 1e-5)
-    if title == "layer_norm_backward":
-        return layer_norm_backward(bench, case, X, weight, bias)
-    if title != "rms_norm" or not hasattr(functional, "rms_norm"):  # before PyTorch 2.4
-        return None
-    return lambda: functional.rms_norm(X, length, weight, 1e-5)
-
-
-def elementwise(bench, case, title):
-    torch, shape, dtype = bench.torch, case["shape"], case["dtype"]
-    Y = bench.empty(shape, dtype)
-
-    def sum_with(other_shape):
-        A, B = bench.random(shape, dtype), bench.random(other_shape, dtype)
-        return lambda: torch.add(A, B, out=Y)
-
-    def copy_of(A):
-        return lambda: Y.copy_(A)
-
-    def sum_with_itself(A):
-        return lambda: torch.add(A, A.t(), out=Y)
-
-    def gelu_of(A):
-        return lambda: torch.nn.functional.gelu(A)
-
-    def permuted(order):
-        """The array that has this shape once its axes are put in that order."""
-        extents = dict(zip(order, shape))
-        return bench.random([extents[axis] for axis in range(len(order))], dtype).permute(order)
-
-    words = title.split("_")
-    if words[0] == "cast":
-        return copy_of(bench.random(shape, words[1]))
-    if words[0] == "permute":
-        return copy_of(permuted([int(axis) for axis in words[1]]))
-    makers = {
-        "add": lambda: sum_with(shape),
-        "add_row": lambda: sum_with(shape[-1:]),
-        "add_column": lambda: sum_with([shape[0], 1]),
-        "add_middle": lambda: sum_with([shape[0], 1, shape[-1]]),
-        "add_transposed": lambda: sum_with_itself(bench.random(shape, dtype)),
-        "copy": lambda: copy_of(bench.random(shape, dtype)),
-        "fill": lambda: lambda: Y.fill_(2),
-        "gelu": lambda: gelu_of(bench.random(shape, dtype)),
-        "transpose": lambda: copy_of(bench.matrix(*shape, dtype, True)),
-    }
-    return makers[title]() if title in makers else None
-
-
-OPS = {"spmm": spmm, "sddmm": sddmm, "matmul": matmul, "reduce": reduce, "softmax": softmax,
-       "norm": norm, "elementwise": elementwise}
-
-
-def time_case(bench, case):
+def time_case(bench, case, quick):
     found = {"case": case["case"], "op": case["op"], "dtype": case["dtype"]}
     try:
-        call = None
-        if case["op"] in OPS:
-            call = OPS[case["op"]](bench, case, case["case"].partition("-")[0])
+        call = peer_pytorch.call_of(bench, case)
         if call is None:
             return found | {"why": "PyTorch has no function for it"}
-        times = bench.times_ms(call, "launches" in case)
+        times = times_ms(bench, call, "launches" in case, quick)
     except Exception as error:  # whatever PyTorch raises where it does not support a case
         return found | {"why": (str(error).splitlines() or [repr(error)])[0]}
     return found | {"median_ms": statistics.median(times), "min_ms": min(times),
                     "max_ms": max(times)}
 
 
-def the_same_gpu(torch, name):
-    """The index of the GPU of that name, or the only one: drivers do not agree on names. None where
-    it cannot be told."""
-    names = [torch.cuda.get_device_name(index).casefold()
-             for index in range(torch.cuda.device_count())]
-    alike = [index for index, its_name in enumerate(names)
-             if its_name in name.casefold() or name.casefold() in its_name]
-    if len(names) == 1:
-        return 0
-    return alike[0] if len(alike) == 1 else None
-
-
 def compare(listed, patterns, on_cpu, quick):
     try:
-        import torch
-    except ModuleNotFoundError:
-        return {"missing": "PyTorch is not installed"}
-    except (ImportError, OSError) as error:
-        return {"missing": f"PyTorch cannot be loaded: {error}"}
-    if not on_cpu and not torch.cuda.is_available():
-        return {"missing": f"PyTorch {torch.__version__} sees no GPU"}
-    # As weft: f32 is multiplied as f32, f16 and bf16 are summed in f32.
-    torch.set_float32_matmul_precision("highest")
-    torch.backends.cuda.matmul.allow_fp16_reduced_precision_reduction = False
-    torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction = False
-    if on_cpu:
-        device, name = torch.device("cpu"), f"the CPU, {torch.get_num_threads()} threads"
-        sparse = "MKL" if torch.backends.mkl.is_available() else "PyTorch itself"
-    else:
-        index = the_same_gpu(torch, listed["device"])
-        if index is None:
-            return {"missing": f"which of PyTorch's GPUs is {listed['device']} cannot be told"}
-        device = torch.device("cuda", index)
-        torch.cuda.set_device(device)
-        hip = torch.version.hip
-        name = torch.cuda.get_device_name(device) + (f", HIP {hip}" if hip else
-                                                     f", CUDA {torch.version.cuda}")
-        sparse = "rocSPARSE" if hip else "cuSPARSE"
-    bench = Bench(torch, device, patterns, quick)
+        torch = peer_pytorch.load()
+        if on_cpu:
+            bench, name, sparse = peer_pytorch.open_cpu(torch, patterns)
+        else:
+            bench, name, sparse = peer_pytorch.open_gpu(torch, patterns, listed["device"])
+    except peer_pytorch.Missing as missing:
+        return {"missing": str(missing)}
     cases = {case["case"]: case for case in listed["cases"]}  # planned or not: the same to PyTorch
     return {"version": torch.__version__, "device": name, "sparse": sparse,
-            "cases": [time_case(bench, case) for case in cases.values()]}
+            "cases": [time_case(bench, case, quick) for case in cases.values()]}
 
 
 def main():
