@@ -167,7 +167,7 @@ static void test_print(void **state)
     assert_int_equal(weft_elementwise_tiling_print(&t, text, sizeof(text)), strlen(expected));
     assert_string_equal(text, expected);
     assert_int_equal(weft_elementwise_tiling_print(&t, text, 6), strlen(expected));
-    assert_string_equal(text, "vector_width ");
+    assert_string_equal(text, "vecto");
 }
 
 // 512 lines from 2 MiB of L2 on, 256 below; fewer where there is little work.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a context remembers of calls. A second call like the first plans nothing, looks for no kernel,
-// compiles nothing, allocates nothing and gives the same; one that differs in one thing gives what it
-// gives in a new context. The calls are those of remember_case.c.
+// What a context remembers of calls. A second call like the first plans nothing, looks for no
+// kernel, compiles nothing, allocates nothing and gives the same; one that differs in one thing
+// gives what it gives in a new context. The calls are those of remember_case.c.
 #include "remember_case.h"
 
 #include <inttypes.h>
