@@ -218,8 +218,8 @@ static void test_what_max_min_go_without_is_refused(void **state)
     problem.reduction = WEFT_SPMM_MAX;
     refuse(sound, &problem,
            "tiling.k_block is 10, stage 16, row_blocks_per_copy 0, row_split 0, not packed: a max "
-           "goes "
-           "without");
+           "uses "
+           "none of the five");
     weft_spmm_tiling tiling = sound;
     tiling.k_block = tiling.stage = 0;
     tiling.load = 1;
@@ -228,8 +228,8 @@ static void test_what_max_min_go_without_is_refused(void **state)
     problem.reduction = WEFT_SPMM_MIN;
     tiling.packed = true;
     refuse(tiling, &problem,
-           "tiling.k_block is 0, stage 0, row_blocks_per_copy 0, row_split 0, packed: a min goes "
-           "without");
+           "tiling.k_block is 0, stage 0, row_blocks_per_copy 0, row_split 0, packed: a min uses "
+           "none of the five");
     tiling.packed = false;
     tiling.row_blocks_per_copy = 7;
     refuse(tiling, &problem,
