@@ -493,8 +493,7 @@ static void parse(bench_options *out, int argc, char **argv)
                "neighbouring runs. Calls of up to 10 ms are enqueued back to back and timed from "
                "end to end if the device has a clock; the host waits for each of the others. Cases "
                "bound by memory are timed after a pause of 2.5 s, but not small cases and not with "
-               "--quick. Dense products of random shapes also report the number of programs. On "
-               "PoCL each thread is pinned to a core, unless POCL_AFFINITY is set.",
+               "--quick. Dense products of random shapes also report the number of programs.",
         .children = children,
     };
     *out = (bench_options){0};
@@ -507,8 +506,6 @@ int weft_bench_main(int argc, char **argv)
     bench_job job = {.options = &options};
     complaint why;
     parse(&options, argc, argv);
-    // If two of PoCL's threads share a core, figures measure the scheduler, not the device.
-    setenv("POCL_AFFINITY", "1", 0);
     const bool done = measure(&job, &why) && print(&job, &why) && judge(&job, &why);
     progress_clear();
     clean_up(&job);

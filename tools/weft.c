@@ -98,7 +98,8 @@ int main(int argc, char **argv)
 {
     complaint why;
     keep_standard_descriptors();
-    signal(SIGXFSZ, SIG_IGN); // a file beyond the limit is a write that fails
+    signal(SIGXFSZ, SIG_IGN);        // a file beyond the limit is a write that fails
+    setenv("POCL_AFFINITY", "1", 0); // else two of PoCL's threads may share a core
     atexit(finish_help);
     int status = run_without_command(argc, argv);
     if (status < 0) {
