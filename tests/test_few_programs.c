@@ -261,11 +261,12 @@ static void test_matmul(void **state)
     expect_few(kinds, 1);
 }
 
+// Up to 12, and up to 16 for B of at most 16 columns: by columns, and by entries side by side.
 static void test_spmm(void **state)
 {
-    static const kind kinds[] = {{"spmm", multiply_sparse, 12},
-                                 {"spmm with a plan", multiply_planned, 12},
-                                 {"spmm by stored rows", multiply_stored, 12}};
+    static const kind kinds[] = {{"spmm", multiply_sparse, 28},
+                                 {"spmm with a plan", multiply_planned, 28},
+                                 {"spmm by stored rows", multiply_stored, 28}};
     (void)state;
     expect_few(kinds, 3);
 }

@@ -157,12 +157,14 @@ static void test_known_tilings(void **state)
          "stage 128, load "
          "4, unroll 8, row_chunk 256, aligned"},
         {"intel-arc-a770", 100, 100, 8, 1000, 8, WEFT_F32,
-         "vector_width 4, vectors 1, lanes 4, row_split 1, rows_per_group 16, rows_per_item 1, "
-         "stage 128, load "
-         "4, unroll 8, row_chunk 1024, aligned"},
+         "vector_width 4, vectors 1, lanes 2, row_split 8, entry_lanes 8, rows_per_group 4, "
+         "rows_per_item 1, load 1, unroll 4, row_chunk 1024, aligned"},
         {"intel-xeon-8380", 100, 100, 5, 300, 1, WEFT_F32,
          "vector_width 4, vectors 2, lanes 1, rows_per_group 1, rows_per_item 4, load 1, unroll 4, "
          "row_chunk 4096"},
+        {"intel-xeon-8380", 100, 100, 4, 300, 1, WEFT_F32,
+         "vector_width 4, vectors 1, lanes 1, entry_lanes 4, rows_per_group 1, rows_per_item 4, "
+         "load 1, unroll 1, row_chunk 16384"},
     };
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
         const weft_spmm_problem problem = {.m = known[i].m,
@@ -507,6 +509,58 @@ static void test_row_splits_fill_the_device(void **state)
     }
 }
 
+// Few columns leave room for entries side by side: in a vector, or in the items of a group, whose
+// number follows the entries of a row.
+static void test_entries_lie_side_by_side(void **state)
+{
+    (void)state;
+    const weft_row_stats long_row = {.n_rows = 2048, .max = 2000, .mean = 5, .cov = 9};
+    const struct {
+        const char *device;
+        int64_t n, nnz, alignment;
+        weft_dtype dtype;
+        const weft_row_stats *rows;
+        int vector_width, lanes, entry_lanes;
+    } known[] = {
+        {"intel-xeon-8380", 1, 80000, 1, WEFT_F32, NULL, 1, 1, 8},
+        {"intel-xeon-8380", 2, 80000, 1, WEFT_F16, NULL, 2, 1, 8},
+        {"intel-xeon-8380", 2, 80000, 1, WEFT_F64, NULL, 2, 1, 4},
+        {"intel-xeon-8380", 7, 80000, 1, WEFT_F32, NULL, 4, 1, 0},
+        {"intel-xeon-8380", 8, 80000, 1, WEFT_F32, NULL, 8, 1, 2},
+        {"intel-xeon-8380", 8, 80000, 1, WEFT_F64, NULL, 8, 1, 0},
+        {"intel-xeon-8380", 16, 80000, 1, WEFT_F32, NULL, 16, 1, 0},
+        {"nvidia-h100", 1, 2048 * 3, 1, WEFT_F32, NULL, 1, 1, 8},
+        {"nvidia-h100", 1, 2048 * 8, 1, WEFT_F32, NULL, 1, 1, 8},
+        {"nvidia-h100", 1, 2048 * 40, 1, WEFT_F32, NULL, 1, 1, 32},
+        {"nvidia-h100", 1, 2048 * 5, 1, WEFT_F32, &long_row, 1, 1, 32},
+        {"nvidia-h100", 3, 2048 * 8, 1, WEFT_F32, NULL, 1, 4, 8},
+        {"nvidia-h100", 12, 2048 * 8, 4, WEFT_F32, NULL, 4, 4, 8},
+        {"nvidia-h100", 13, 2048 * 8, 1, WEFT_F32, NULL, 1, 16, 8},
+        {"nvidia-h100", 32, 2048 * 8, 4, WEFT_F32, NULL, 4, 8, 0},
+    };
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+        const weft_spmm_problem problem = {.m = 2048,
+                                           .k = 2048,
+                                           .n = known[i].n,
+                                           .nnz = known[i].nnz,
+                                           .dtype = known[i].dtype,
+                                           .columns_adjacent = true,
+                                           .alignment = known[i].alignment,
+                                           .entry_alignment = 4,
+                                           .rows = known[i].rows};
+        const weft_spmm_tiling tiling =
+            weft_spmm_tiling_for(weft_profile_find(known[i].device), &problem);
+        if (tiling.vector_width != known[i].vector_width || tiling.lanes != known[i].lanes ||
+            tiling.entry_lanes != known[i].entry_lanes)
+            fail_msg("case %zu: vector_width %d, lanes %d, entry_lanes %d", i, tiling.vector_width,
+                     tiling.lanes, tiling.entry_lanes);
+        weft_spmm_problem largest = problem;
+        largest.reduction = WEFT_SPMM_MAX;
+        assert_int_equal(
+            weft_spmm_tiling_for(weft_profile_find(known[i].device), &largest).entry_lanes, 0);
+    }
+}
+
 static void expect_same(const weft_spmm_tiling *got, const weft_spmm_tiling *want)
 {
     char text[2][256];
@@ -568,6 +622,7 @@ int main(void)
         cmocka_unit_test(test_B_is_staged_b_where_it_pays),
         cmocka_unit_test(test_B_is_not_staged_b_everywhere),
         cmocka_unit_test(test_row_splits_fill_the_device),
+        cmocka_unit_test(test_entries_lie_side_by_side),
         cmocka_unit_test(test_tilings_of_max_min),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -211,15 +211,53 @@ static void test_a_copy_without_room_is_refused(void **state)
     refuse(tiling, &problem, "tiling.row_blocks_per_copy is 2: 100 rows of 512 bytes");
 }
 
+// Side by side there are as many entries as fit one vector of one lane, or as the row is split in.
+static void test_wrong_entry_lanes_are_refused(void **state)
+{
+    (void)state;
+    const weft_limits *limits = weft_profile_find("nvidia-a100");
+    weft_spmm_tiling tiling = sound;
+    tiling.k_block = tiling.stage = 0;
+    tiling.load = 1;
+    tiling.entry_lanes = 1;
+    assert_int_equal(weft_spmm_tiling_check(&tiling, limits, &usual), WEFT_OK);
+    tiling.entry_lanes = 2;
+    refuse(tiling, &usual, "tiling.entry_lanes is 2, vector_width 8, lanes 4, row_split 0:");
+    tiling.lanes = 1;
+    assert_int_equal(weft_spmm_tiling_check(&tiling, limits, &usual), WEFT_OK);
+    tiling.entry_lanes = 4;
+    refuse(tiling, &usual, "tiling.entry_lanes is 4, vector_width 8, lanes 1, row_split 0:");
+    tiling.vector_width = 1;
+    tiling.entry_lanes = 16;
+    refuse(tiling, &usual, "tiling.entry_lanes is 16,");
+    tiling.entry_lanes = 3;
+    refuse(tiling, &usual, "tiling.entry_lanes is 3,");
+    tiling.entry_lanes = -2;
+    refuse(tiling, &usual, "tiling.entry_lanes is -2,");
+    tiling.lanes = 2;
+    tiling.row_split = 3;
+    tiling.entry_lanes = 3;
+    assert_int_equal(weft_spmm_tiling_check(&tiling, limits, &usual), WEFT_OK);
+    tiling.entry_lanes = 2;
+    refuse(tiling, &usual, "tiling.entry_lanes is 2, vector_width 1, lanes 2, row_split 3:");
+    tiling.entry_lanes = 3;
+    tiling.stage = 4;
+    refuse(tiling, &usual, "tiling.entry_lanes is 3, stage 4, k_block 0, row_blocks_per_copy 0:");
+    tiling.stage = 0;
+    tiling.lanes = tiling.row_split = 1;
+    tiling.entry_lanes = 8;
+    tiling.k_block = 5;
+    refuse(tiling, &usual, "tiling.entry_lanes is 8, stage 0, k_block 5,");
+}
+
 static void test_what_max_min_go_without_is_refused(void **state)
 {
     (void)state;
     weft_spmm_problem problem = usual;
     problem.reduction = WEFT_SPMM_MAX;
     refuse(sound, &problem,
-           "tiling.k_block is 10, stage 16, row_blocks_per_copy 0, row_split 0, not packed: a max "
-           "uses "
-           "none of the five");
+           "tiling.k_block is 10, stage 16, row_blocks_per_copy 0, row_split 0, entry_lanes 0, not "
+           "packed: a max uses none of the six");
     weft_spmm_tiling tiling = sound;
     tiling.k_block = tiling.stage = 0;
     tiling.load = 1;
@@ -228,12 +266,13 @@ static void test_what_max_min_go_without_is_refused(void **state)
     problem.reduction = WEFT_SPMM_MIN;
     tiling.packed = true;
     refuse(tiling, &problem,
-           "tiling.k_block is 0, stage 0, row_blocks_per_copy 0, row_split 0, packed: a min uses "
-           "none of the five");
+           "tiling.k_block is 0, stage 0, row_blocks_per_copy 0, row_split 0, entry_lanes 0, "
+           "packed: a min uses none of the six");
     tiling.packed = false;
     tiling.row_blocks_per_copy = 7;
     refuse(tiling, &problem,
-           "stage 0, row_blocks_per_copy 7, row_split 0, not packed: a min uses none of the five");
+           "stage 0, row_blocks_per_copy 7, row_split 0, entry_lanes 0, not packed: a min uses "
+           "none of the six");
     tiling.row_blocks_per_copy = 0;
     tiling.k_block = 1;
     refuse(tiling, &problem, "tiling.k_block is 1,");
@@ -251,6 +290,7 @@ int main(void)
         cmocka_unit_test(test_wrong_row_splits_are_refused),
         cmocka_unit_test(test_wrong_entries_are_refused),
         cmocka_unit_test(test_a_copy_without_room_is_refused),
+        cmocka_unit_test(test_wrong_entry_lanes_are_refused),
         cmocka_unit_test(test_what_max_min_go_without_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

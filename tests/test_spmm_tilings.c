@@ -36,6 +36,21 @@ typedef struct variant {
         .packed = b                                                                                \
     }
 
+// The same of vectors with so many entries, packed or not.
+#define SIDE_BY_SIDE(n, f, v, g, i, u, p, b)                                                       \
+    {                                                                                              \
+        .entry_lanes = n, .vector_width = f, .vectors = v, .lanes = 1, .rows_per_group = g,        \
+        .rows_per_item = i, .load = 1, .unroll = u, .row_chunk = p, .packed = b                    \
+    }
+
+// The same of row splits whose items take entries in turn.
+#define INTERLEAVED(n, f, v, l, g, i, u, p, x, b)                                                  \
+    {                                                                                              \
+        .entry_lanes = n, .row_split = n, .vector_width = f, .vectors = v, .lanes = l,             \
+        .rows_per_group = g, .rows_per_item = i, .load = 1, .unroll = u, .row_chunk = p,           \
+        .aligned = x, .packed = b                                                                  \
+    }
+
 static const variant variants[] = {
     // as on CPUs: entries read where they lie
     {WEFT_F32, TILING(1, 1, 1, 1, 0, 0, 0, 1, 1, 1, false, false)},
@@ -87,6 +102,27 @@ static const variant variants[] = {
     {WEFT_F64, ROW_SPLIT(4, 2, 1, 4, 1, 0, 32, 1, 8, 1000, true, false)},
     {WEFT_F16, ROW_SPLIT(5, 2, 1, 2, 3, 2, 4, 4, 2, 3, false, false)},
     {WEFT_BF16, ROW_SPLIT(2, 4, 1, 8, 1, 0, 16, 4, 8, 40, true, false)},
+    // entries side by side: in vectors
+    {WEFT_F32, SIDE_BY_SIDE(8, 1, 1, 1, 5, 1, 1000, false)},
+    {WEFT_F32, SIDE_BY_SIDE(2, 1, 2, 2, 3, 4, 7, false)},
+    {WEFT_F32, SIDE_BY_SIDE(8, 2, 1, 1, 64, 1, 3, false)},
+    {WEFT_F32, SIDE_BY_SIDE(4, 2, 2, 1, 2, 2, 1000, true)},
+    {WEFT_F32, SIDE_BY_SIDE(2, 2, 3, 1, 2, 1, 20, false)},
+    {WEFT_F32, SIDE_BY_SIDE(4, 4, 2, 1, 4, 1, 1000, false)},
+    {WEFT_F32, SIDE_BY_SIDE(2, 8, 1, 1, 2, 8, 7, false)},
+    {WEFT_F64, SIDE_BY_SIDE(8, 1, 1, 1, 4, 1, 20, false)},
+    {WEFT_F64, SIDE_BY_SIDE(2, 4, 2, 2, 1, 1, 1000, false)},
+    {WEFT_F16, SIDE_BY_SIDE(8, 1, 2, 1, 3, 1, 1000, true)},
+    {WEFT_BF16, SIDE_BY_SIDE(4, 2, 2, 1, 3, 1, 7, false)},
+    {WEFT_BF16, SIDE_BY_SIDE(4, 1, 1, 1, 3, 2, 1000, false)},
+    // and in items
+    {WEFT_F32, INTERLEAVED(8, 1, 1, 1, 4, 2, 4, 1000, false, false)},
+    {WEFT_F32, INTERLEAVED(3, 1, 2, 2, 2, 0, 1, 7, false, false)},
+    {WEFT_F32, INTERLEAVED(32, 2, 1, 1, 1, 3, 2, 40, true, false)},
+    {WEFT_F32, INTERLEAVED(4, 1, 1, 4, 2, 0, 8, 1000, false, true)},
+    {WEFT_F64, INTERLEAVED(4, 2, 1, 2, 1, 2, 2, 3, true, false)},
+    {WEFT_F16, INTERLEAVED(8, 1, 1, 4, 1, 0, 4, 1000, false, false)},
+    {WEFT_BF16, INTERLEAVED(4, 4, 1, 2, 2, 0, 4, 20, true, false)},
 };
 enum { N_VARIANTS = sizeof(variants) / sizeof(variants[0]) };
 
@@ -108,7 +144,8 @@ static spmm_case fitting_case(const weft_spmm_tiling *t, weft_dtype dtype, uint6
     spmm_case of = {.seed = seed, .dtype = dtype, .tiling = t};
     const int64_t row_blocks = (t->row_blocks_per_copy < 5 ? t->row_blocks_per_copy : 5) + 2;
     of.m = random_below(&random, row_blocks * t->rows_per_group * (t->rows_per_item % 63 + 1) + 2);
-    of.k = random_below(&random, 4 * (t->stage + t->unroll + t->row_split + t->k_block % 9) + 2);
+    of.k = random_below(
+        &random, 4 * (t->stage + t->unroll + t->row_split + t->entry_lanes + t->k_block % 9) + 2);
     of.n = random_n(&random, t);
     of.rows = (sparse_rows)random_below(&random, N_ROWS);
     of.numbers = (spmm_numbers)random_below(&random, WILD_INPUT);

@@ -35,6 +35,7 @@
 #include "operand/csr.clh"
 
 #include "base/pairs.clh"
+#include "sparse/entry_lanes.clh"
 #include "sparse/queue.clh"
 
 #include "base/iterations.clh"
@@ -306,6 +307,16 @@ INLINE void combine_sums(ACCS sums[VECTORS], ACCS near[SUMS][VECTORS])
 INLINE void sum_entries(ACCS total[VECTORS], const entries A, long start, long stop,
                         const rows_of_B B, const columns c, const shared S)
 {
+#if ENTRY_LANES > 1
+    // Adjacent rows of B need no multiplication by their distance.
+    const dense adjacent = {B.first, VECTOR_WIDTH, B.column};
+    if (B.row == VECTOR_WIDTH)
+        sum_across(total, A, start, stop, adjacent, c);
+    else
+        sum_across(total, A, start, stop, B, c);
+#elif INTERLEAVED
+    sum_interleaved(total, A, start + PART, stop, B, c);
+#else
     ACCS sums[SUMS][VECTORS];
     clear_sums(sums);
 #if STAGE
@@ -339,6 +350,7 @@ INLINE void sum_entries(ACCS total[VECTORS], const entries A, long start, long s
 #endif
     combine_sums(total, sums);
     end_pairs(total, c);
+#endif
     combine_parts(total, S.sums);
 }
 
@@ -370,6 +382,22 @@ kernel ROW_SPLIT_GROUP void spmm_csr_rows(PATTERN, DENSE_B, DENSE_C, SCALARS, RO
     global RESULT_T *out = C + c_start + GROUP_ALONG_Z * c_batch;
     EACH_ROW_BLOCK(row_block)
     {
+#if ENTRY_LANES > 1 // as below, in fewer instructions: rows may be short
+        const long first = (row_block * ROWS_PER_GROUP + get_local_id(1)) * (long)rows_per_item;
+        const long beyond = min(first + rows_per_item, (long)n_ordered);
+        for (long position = first; position < beyond; ++position) {
+            const int number = has_order ? order[position] : (int)position;
+            if (number < 0)
+                continue;
+            const long start = offsets[offsets_start + number];
+            const long stop = offsets[offsets_start + number + 1];
+            if (stop - start > 2 * row_chunk)
+                continue;
+            ACCS sums[VECTORS];
+            sum_entries(sums, A, start, stop, matrix, c, S);
+            PUT_ROW(sums, number);
+        }
+#else
         for (int i = 0; i < rows_per_item; ++i) {
             const row_entries mine = ROW_AT(row_block, i);
             ACCS sums[VECTORS];
@@ -377,6 +405,7 @@ kernel ROW_SPLIT_GROUP void spmm_csr_rows(PATTERN, DENSE_B, DENSE_C, SCALARS, RO
             if (PART == 0 && mine.row >= 0)
                 PUT_ROW(sums, mine.row);
         }
+#endif
     }
 }
 

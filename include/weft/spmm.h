@@ -120,10 +120,10 @@ typedef struct weft_spmm_params {
 //
 // Sums, alpha and beta are f32 (f64 for f64). The order of sums depends on the plan, the tiling and
 // the context alone: the same input gives the same bits. Rows longer than two row chunks of p
-// entries (p is 4096 where an item computes vectors, as on CPUs, else 256 or 1024) are summed in
-// row chunks, whose sums are then added: C is off by at most (2 p + entries / p) u sum |alpha a b|,
-// or in shorter rows by entries u sum |alpha a b|, u = 2^-24, before bias and rounding to its data
-// type.
+// entries (p is 4096 where an item computes vectors, as on CPUs, or up to eight times as many for
+// few columns, else 256 or 1024) are summed in row chunks, whose sums are then added: C is off by
+// at most (2 p + entries / p) u sum |alpha a b|, or in shorter rows by entries u sum |alpha a b|,
+// u = 2^-24, before bias and rounding to its data type.
 //
 // Vectors: with B [k] and C [m], and arguments [m], as with matrices of one column.
 //

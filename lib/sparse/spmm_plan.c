@@ -13,6 +13,8 @@
 #include "operand/view.h"
 #include "sparse/sparse_limits.h"
 #include "sparse/sparse_plan.h"
+#include "sparse/spmm_packing.h"
+#include "sparse/spmm_plan_spread.h"
 #include "sparse/spmm_reduction.h"
 
 // Where an item computes whole vectors: CPUs.
@@ -29,7 +31,6 @@ static const double K_BLOCK_DENSITY = 0.15; // of A or of a row of it, from whic
 static const double FAR_DENSITY = 0.08;     // where the n-tile is mostly out of L1
 static const double DENSE_ROWS = 0.03;      // of A, where single rows may be dense
 static const double UNEVEN_COV = 0.75;      // from which rows are of different lengths
-static const double PACKED_USES = 24;       // of each row of B, which is written and read once more
 
 // N-tiles narrower than usual, so that rows of B that a core reads again are in a nearer cache.
 enum {
@@ -37,6 +38,8 @@ enum {
     NARROW_SUMS = 16,   // if registers suffice, because rows end so often
 };
 static const double NARROW_USES = 40; // entries for each row of A and of B together
+
+enum { SHORT_ROW = 16 }; // entries of a row on average, below which groups have more narrow rows
 
 // Narrow n-tiles that groups copy to local memory.
 enum {
@@ -55,29 +58,9 @@ static const double STAGED_B_IDLE = 0.1; // part of the cores that may wait for 
 static const double NEAR_DENSITY = 0.25; // of A, from which k-blocks are better than a near copy;
                                          // of a row, from which it uses k-blocks of a copy
 
-// Where lanes are items: GPUs.
-enum {
-    SPREAD_ITEMS = 256,       // of a group at most
-    SPREAD_LEAST_ITEMS = 64,  // and at least: a compute unit has room for enough such groups
-    SPREAD_VECTOR_WIDTH = 4,  // widest vector that is loaded at once, in elements
-    SPREAD_UNROLL = 8,        // loads of B in flight for each item, half as many of 64 bits
-    SPREAD_STAGE = 128,       // entries of a row in local memory,
-    SPREAD_LARGE_STAGE = 256, // and for a row_split of this or more:
-    SPREAD_LARGE_ROW_SPLIT = 8,
-    SPREAD_PART = 16, // entries of each part of a row split, which pay for combining its sum
-    // row_split grows if an item would wait for the longest row for more than this many entries,
-    // about the time of a launch, and more than this many times as long as for all other rows.
-    SPREAD_WAIT = 128,
-    SPREAD_LONG = 2,
-    SPREAD_ROW_CHUNK = 1024, // entries that cost a group about as much as a row block of usual rows
-    SPREAD_SHORT_ROW_CHUNK = 256, // the same where rows are cut, or may be: without a plan only if
-    SPREAD_SUMS_BYTES = 1 << 24,  // sums of all row chunks take at most so many bytes
-};
-
 // Features, named in the reasons for not using them.
-static const char K_BLOCKS[] = "k-blocks of B", PACKED[] = "packed B", NARROW[] = "narrow n-tiles";
-static const char STAGED_B[] = "B in local memory", STAGED[] = "entries in local memory";
-static const char ALIGNED[] = "aligned vectors", ROW_SPLITS[] = "larger row splits";
+static const char K_BLOCKS[] = "k-blocks of B", NARROW[] = "narrow n-tiles";
+static const char STAGED_B[] = "B in local memory", ENTRY_LANES[] = "entries side by side";
 
 // An entry has two loops, as it is staged and added, and a row has loops with remainders.
 double weft_spmm_most_iterations(const weft_spmm_problem *problem)
@@ -224,30 +207,6 @@ static int vectorized_k_block(int *from, const weft_caches *near, const weft_spm
                       "B has %" PRId64 " rows, and a k-block %" PRId64 ": more than two are wanted",
                       problem->k, k_block);
     return (int)k_block;
-}
-
-// Packing B pays where each of its rows is used often, and columns are not adjacent or an n-tile of
-// `least` bytes or more is a part of rows so long that it would occupy few sets of a cache.
-static bool packing_pays(const weft_spmm_problem *problem, int64_t n_tile_columns, int64_t bytes,
-                         int64_t least)
-{
-    if (weft_spmm_is_max_min(problem->reduction))
-        return refuse(problem->why, PACKED, "not used for %s",
-                      weft_spmm_reduction_name(problem->reduction));
-    const double uses = (double)problem->nnz / (double)max_i64(problem->k, 1);
-    if ((double)problem->nnz < PACKED_USES * (double)problem->k)
-        return refuse(problem->why, PACKED, "each row of B is used %.3g times: %g are wanted", uses,
-                      PACKED_USES);
-    if (!problem->columns_adjacent)
-        return true;
-    if (problem->n <= n_tile_columns)
-        return refuse(problem->why, PACKED,
-                      "an n-tile has all %" PRId64 " columns, which are adjacent", problem->n);
-    const int64_t n_tile_bytes = problem->k * n_tile_columns * bytes;
-    return n_tile_bytes >= least ||
-           refuse(problem->why, PACKED,
-                  "an n-tile of B has %" PRId64 " bytes: %" PRId64 " are wanted", n_tile_bytes,
-                  least);
 }
 
 // Narrow n-tiles pay where usual ones do not fit L2, and, for even rows, where they take more than
@@ -434,6 +393,45 @@ static weft_spmm_tiling staged_b_tiling(const weft_caches *near, const weft_spmm
     };
 }
 
+// Entries that a vector computes at once where its columns, all that B has, leave room for more
+// than one; else 1.
+static int vectorized_entry_lanes(const weft_spmm_problem *problem, const weft_spmm_facts *f,
+                                  int64_t vector_width, int64_t widest)
+{
+    if (2 * vector_width > widest)
+        return 1;
+    if (f->n > vector_width)
+        return 1 + refuse(problem->why, ENTRY_LANES, "n is %" PRId64 ": a power of two is wanted",
+                          f->n);
+    if (weft_spmm_is_max_min(problem->reduction))
+        return 1 + refuse(problem->why, ENTRY_LANES, "not used for %s",
+                          weft_spmm_reduction_name(problem->reduction));
+    return (int)min_i64(widest / vector_width, WEFT_SPMM_MAX_ENTRY_LANES);
+}
+
+// Few columns: a vector has those of several entries. Row chunks are longer, because an entry takes
+// a fraction of the time.
+static weft_spmm_tiling entry_lanes_tiling(const weft_limits *limits,
+                                           const weft_spmm_problem *problem,
+                                           const weft_spmm_facts *f, int64_t vector_width,
+                                           int entry_lanes)
+{
+    const bool are_short =
+        (double)problem->nnz < (double)SHORT_ROW * (double)max_i64(problem->m, 1);
+    return (weft_spmm_tiling){
+        .vector_width = (int)vector_width,
+        .vectors = 1,
+        .lanes = 1,
+        .entry_lanes = entry_lanes,
+        .rows_per_group = 1,
+        .rows_per_item = vectorized_rows(limits, problem, are_short),
+        .load = 1,
+        .unroll = 1,
+        .row_chunk = (int64_t)VECTORIZED_ROW_CHUNK * entry_lanes,
+        .packed = weft_spmm_packing_pays(problem, f->n, (int64_t)weft_dtype_size(f->dtype), 0),
+    };
+}
+
 // Lanes are elements of one item's vectors: each item has its own n-tile and shares nothing.
 static weft_spmm_tiling vectorized_tiling(const weft_limits *limits,
                                           const weft_spmm_problem *problem,
@@ -444,8 +442,11 @@ static weft_spmm_tiling vectorized_tiling(const weft_limits *limits,
     const int64_t vector_width = min_i64(widest, pow2_down(f->n));
     const int64_t most = min_i64(limits->vectors, WEFT_SPMM_MAX_VECTORS);
     const int usual = vector_width == widest ? weft_vectors_for(f->n, vector_width, most)
-                      : vector_width > 1     ? 2
+                      : f->n > vector_width  ? 2
                                              : 1;
+    const int entry_lanes = vectorized_entry_lanes(problem, f, vector_width, widest);
+    if (entry_lanes > 1)
+        return entry_lanes_tiling(limits, problem, f, vector_width, entry_lanes);
     const weft_caches near = weft_caches_of(limits);
     const int64_t row_blocks =
         staged_b_pays(limits, &near, problem, f, vector_width, vector_width * usual * sum_bytes);
@@ -471,147 +472,14 @@ static weft_spmm_tiling vectorized_tiling(const weft_limits *limits,
         .load = 1,
         .unroll = vectorized_unroll(vector_width, vectors, is_narrow),
         .row_chunk = VECTORIZED_ROW_CHUNK,
-        .packed = packing_pays(problem, vector_width * vectors, bytes, near.l2_bytes / 8),
-    };
-}
-
-// Entries of one row that fit in the group's local memory, index and value. They use half of it, so
-// that two groups can be resident.
-static int stage_for(const weft_limits *limits, const weft_spmm_problem *problem, int64_t lanes,
-                     int64_t row_split, int64_t rows)
-{
-    const int64_t entry_bytes =
-        4 + (int64_t)weft_dtype_size(weft_dtype_or(problem->dtype, WEFT_F32));
-    if (lanes == 1)
-        return refuse(problem->why, STAGED, "one lane shares them with no other");
-    int64_t stage = row_split < SPREAD_LARGE_ROW_SPLIT ? SPREAD_STAGE : SPREAD_LARGE_STAGE;
-    while (stage > 0 && rows * (stage * entry_bytes + 4) > (int64_t)(limits->local_bytes / 2)) {
-        refuse(problem->why, stage > 1 ? "more entries in local memory" : STAGED,
-               "%" PRId64 " of each of %" PRId64 " rows pass half of %zu bytes", stage, rows,
-               limits->local_bytes);
-        stage /= 2;
-    }
-    return (int)stage;
-}
-
-// Cutting rows costs two more kernels: where they are needed anyway, shorter row chunks cost
-// nothing. Without a plan scratch memory is for all possible row chunks, and must stay small.
-static int64_t spread_row_chunk(const weft_spmm_problem *problem)
-{
-    const int64_t longest = problem->rows ? problem->rows->max : min_i64(problem->k, problem->nnz);
-    const double bytes = (double)problem->nnz / SPREAD_SHORT_ROW_CHUNK * (double)problem->n *
-                         (double)weft_sum_bytes(weft_dtype_or(problem->dtype, WEFT_F32));
-    if (longest <= 2 * SPREAD_ROW_CHUNK || (!problem->rows && bytes > SPREAD_SUMS_BYTES))
-        return SPREAD_ROW_CHUNK;
-    return SPREAD_SHORT_ROW_CHUNK;
-}
-
-// Rows of a group, which wait for each other: as few as fill a group.
-static int64_t spread_rows(const weft_limits *limits, int64_t items, int64_t lanes,
-                           int64_t row_split)
-{
-    const int64_t rows = min_i64(items, SPREAD_LEAST_ITEMS) / (lanes * row_split);
-    return min_i64(max_i64(rows, 1), weft_limits_items_along(limits, 1));
-}
-
-// Possible row splits: each is a program.
-static const int64_t spread_row_splits[] = {4, 8, 32};
-
-// Rows are split where there are too few of them to occupy the device; and further where the
-// longest known row would still run when all others have ended. The batch does not matter, because
-// another row split changes the bits of C.
-static int64_t row_split_for(const weft_limits *limits, const weft_spmm_problem *problem,
-                             const weft_spmm_facts *f, int64_t items, int64_t lanes,
-                             int64_t columns)
-{
-    const double resident = (double)limits->max_blocks * limits->max_block;
-    const double rows = (double)max_i64(problem->m, 1), n_tiles = (double)ceil_div(f->n, columns);
-    const double idle = resident / (rows * n_tiles * (double)lanes);
-    const double entries = (double)problem->nnz / rows; // of a row
-    const int64_t longest =
-        problem->rows ? min_i64(problem->rows->max, 2 * spread_row_chunk(problem)) : 0;
-    const int64_t room = clamped_i64(limits->local_bytes) / 2;
-    if (weft_spmm_is_max_min(problem->reduction))
-        return 1 + refuse(problem->why, ROW_SPLITS, "not used for %s",
-                          weft_spmm_reduction_name(problem->reduction));
-    int64_t row_split = 1;
-    for (size_t i = 0; i < sizeof(spread_row_splits) / sizeof(spread_row_splits[0]); i++) {
-        const int64_t next = spread_row_splits[i];
-        if (next > items / lanes)
-            break;
-        const double at_once =
-            (double)row_split < idle ? (double)row_split : idle; // items for a row
-        const int64_t wait = longest / row_split;                // entries of the longest one
-        const bool fills = i == 0 && (double)next <= idle && entries >= (double)next * SPREAD_PART;
-        const bool evens = wait > SPREAD_WAIT && (double)wait > SPREAD_LONG * entries / at_once;
-        const int64_t bytes = spread_rows(limits, items, lanes, next) * (next - 1) * columns *
-                              weft_sum_bytes(f->dtype);
-        if (!fills && !evens) {
-            refuse(problem->why, ROW_SPLITS,
-                   "rows have %.3g entries, the longest that is known %" PRId64
-                   ", and the device has room for %.3g times as many",
-                   entries, longest, idle);
-            break;
-        }
-        if (bytes > room) {
-            refuse(problem->why, ROW_SPLITS,
-                   "their sums are %" PRId64 " bytes: there is room for %" PRId64, bytes, room);
-            break;
-        }
-        row_split = next;
-    }
-    return row_split;
-}
-
-// Lanes are items: they share an n-tile, and the entries of its row in local memory.
-static weft_spmm_tiling spread_tiling(const weft_limits *limits, const weft_spmm_problem *problem,
-                                      const weft_spmm_facts *f)
-{
-    const int64_t bytes = (int64_t)weft_dtype_size(f->dtype);
-    const int64_t widest =
-        pow2_down(max_i64(min_i64(limits->load_bytes / bytes, SPREAD_VECTOR_WIDTH), 1));
-    const int64_t fits = min_i64(f->alignment, pow2_divisor(f->n));
-    const int64_t vector_width = fits >= widest ? widest : 1; // each is a program
-    const int64_t units = ceil_div(f->n, vector_width);
-    const int64_t items =
-        min_i64(min_i64(limits->max_block, SPREAD_ITEMS), weft_limits_items_along(limits, 0));
-    const int64_t warp = min_i64(limits->warp, items);
-    const int64_t lanes = units <= warp / 4 ? warp / 4 : warp;
-    const int vectors = units > lanes ? 2 : 1;
-    const int64_t row_split =
-        row_split_for(limits, problem, f, items, lanes, lanes * vectors * vector_width);
-    const int64_t rows = spread_rows(limits, items, lanes, row_split);
-    const bool stages = !weft_spmm_is_max_min(problem->reduction) ||
-                        refuse(problem->why, STAGED, "not used for %s",
-                               weft_spmm_reduction_name(problem->reduction));
-    const int stage = stages ? stage_for(limits, problem, lanes, row_split, rows) : 0;
-    if (vector_width < widest)
-        refuse(problem->why, ALIGNED,
-               "of %" PRId64 ": n is %" PRId64 ", and rows begin at multiples of %" PRId64, widest,
-               f->n, f->alignment);
-    const int64_t load = min_i64(
-        min_i64(limits->load_bytes / max_i64(bytes, 4), WEFT_SPMM_MAX_LOAD), f->entry_alignment);
-    return (weft_spmm_tiling){
-        .vector_width = (int)vector_width,
-        .vectors = vectors,
-        .lanes = (int)lanes,
-        .row_split = (int)row_split,
-        .rows_per_group = (int)rows,
-        .rows_per_item = 1,
-        .stage = stage,
-        .load = (int)pow2_down(max_i64(min_i64(load, stage), 1)),
-        .unroll = SPREAD_UNROLL / vectors / (weft_sum_bytes(f->dtype) > 4 ? 2 : 1),
-        .row_chunk = spread_row_chunk(problem),
-        .packed = (!problem->columns_adjacent ||
-                   refuse(problem->why, PACKED, "columns of B are adjacent")) &&
-                  packing_pays(problem, f->n, bytes, 0),
-        .aligned = vector_width > 1,
+        .packed = weft_spmm_packing_pays(problem, vector_width * vectors, bytes, near.l2_bytes / 8),
     };
 }
 
 weft_spmm_tiling weft_spmm_tiling_for(const weft_limits *limits, const weft_spmm_problem *problem)
 {
     const weft_spmm_facts f = weft_spmm_facts_of(problem);
-    return weft_lanes_are_vectors(limits, problem->why) ? vectorized_tiling(limits, problem, &f)
-                                                        : spread_tiling(limits, problem, &f);
+    return weft_lanes_are_vectors(limits, problem->why)
+               ? vectorized_tiling(limits, problem, &f)
+               : weft_spmm_spread_tiling(limits, problem, &f);
 }

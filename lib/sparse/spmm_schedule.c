@@ -245,6 +245,10 @@ static void add_common(weft_defines *defines, const weft_spmm_state *s, const we
     weft_defines_add(defines, "ROWS_PER_GROUP", tiling->rows_per_group);
     if (tiling->row_split > 1)
         weft_defines_add(defines, "ROW_SPLIT", tiling->row_split);
+    if (tiling->entry_lanes > 1 && tiling->row_split > 1)
+        weft_defines_add(defines, "INTERLEAVED", 1);
+    else if (tiling->entry_lanes > 1)
+        weft_defines_add(defines, "ENTRY_LANES", tiling->entry_lanes);
     weft_defines_add_sub_group(defines, call->ctx->least_subgroup, 0);
     weft_defines_add(defines, "UNROLL", tiling->unroll);
     weft_defines_add(defines, "COLUMNS_ADJACENT", s->problem.columns_adjacent);

@@ -182,17 +182,42 @@ static weft_status staged_b_check(const weft_spmm_tiling *tiling, const weft_lim
     return WEFT_OK;
 }
 
+// In one vector, or of a row split.
+static weft_status entry_lanes_check(const weft_spmm_tiling *tiling)
+{
+    const int entries = tiling->entry_lanes;
+    const bool is_split = tiling->row_split > 1;
+    const bool fits_vector = tiling->lanes == 1 &&
+                             is_pow2_upto(entries, WEFT_SPMM_MAX_ENTRY_LANES) &&
+                             tiling->vector_width * entries <= WEFT_SPMM_MAX_VECTOR_WIDTH;
+    if (entries == 0 || entries == 1)
+        return WEFT_OK;
+    if (is_split ? entries != tiling->row_split : !fits_vector)
+        return fail(WEFT_BAD_ARGUMENT,
+                    "spmm: tiling.entry_lanes is %d, vector_width %d, lanes %d, row_split %d: "
+                    "row_split is wanted, or with lanes and row_split 1 at most %d, a power of "
+                    "two, and at most %d elements",
+                    entries, tiling->vector_width, tiling->lanes, tiling->row_split,
+                    WEFT_SPMM_MAX_ENTRY_LANES, WEFT_SPMM_MAX_VECTOR_WIDTH);
+    if (tiling->stage > 0 || tiling->k_block > 0 || tiling->row_blocks_per_copy > 0)
+        return fail(WEFT_BAD_ARGUMENT,
+                    "spmm: tiling.entry_lanes is %d, stage %d, k_block %d, row_blocks_per_copy %d: "
+                    "the last three must be 0",
+                    entries, tiling->stage, tiling->k_block, tiling->row_blocks_per_copy);
+    return WEFT_OK;
+}
+
 static weft_status max_min_check(const weft_spmm_tiling *tiling, const weft_spmm_problem *problem)
 {
     if (weft_spmm_is_max_min(problem->reduction) &&
         (tiling->k_block > 0 || tiling->stage > 0 || tiling->packed ||
-         tiling->row_blocks_per_copy > 0 || tiling->row_split > 1))
-        return fail(
-            WEFT_BAD_ARGUMENT,
-            "spmm: tiling.k_block is %d, stage %d, row_blocks_per_copy %d, row_split %d, %s: a %s "
-            "uses none of the five",
-            tiling->k_block, tiling->stage, tiling->row_blocks_per_copy, tiling->row_split,
-            tiling->packed ? "packed" : "not packed", weft_spmm_reduction_name(problem->reduction));
+         tiling->row_blocks_per_copy > 0 || tiling->row_split > 1 || tiling->entry_lanes > 1))
+        return fail(WEFT_BAD_ARGUMENT,
+                    "spmm: tiling.k_block is %d, stage %d, row_blocks_per_copy %d, row_split %d, "
+                    "entry_lanes %d, %s: a %s uses none of the six",
+                    tiling->k_block, tiling->stage, tiling->row_blocks_per_copy, tiling->row_split,
+                    tiling->entry_lanes, tiling->packed ? "packed" : "not packed",
+                    weft_spmm_reduction_name(problem->reduction));
     return WEFT_OK;
 }
 
@@ -205,6 +230,7 @@ weft_status weft_spmm_tiling_check(const weft_spmm_tiling *tiling, const weft_li
     TRY(columns_check(tiling, &f));
     TRY(entries_check(tiling, limits, &f));
     TRY(staged_b_check(tiling, limits, problem, &f));
+    TRY(entry_lanes_check(tiling));
     return max_min_check(tiling, problem);
 }
 
@@ -215,6 +241,7 @@ static const weft_tiling_field fields[] = {
     TILING_FIELD(weft_spmm_tiling, vectors),
     TILING_FIELD(weft_spmm_tiling, lanes),
     TILING_FIELD(weft_spmm_tiling, row_split),
+    TILING_FIELD(weft_spmm_tiling, entry_lanes),
     TILING_FIELD(weft_spmm_tiling, rows_per_group),
     TILING_FIELD(weft_spmm_tiling, rows_per_item),
     TILING_FIELD(weft_spmm_tiling, k_block),

@@ -28,7 +28,7 @@ enum { WEFT_SPMM_MOST_ROWS = 64 }; // of an item
 
 // How the work is cut. An n-tile is lanes x vectors x vector_width adjacent columns of one row of
 // C; a group computes the n-tiles of rows_per_group rows. MAX and MIN require k_block, stage and
-// row_blocks_per_copy 0, row_split 1 and no packed B.
+// row_blocks_per_copy 0, row_split and entry_lanes 1 and no packed B.
 typedef struct weft_spmm_tiling {
     int vector_width; // columns in one OpenCL vector: 1, 2, 4, 8 or 16
     int vectors;      // such vectors that one item sums in registers, 1 to 8
@@ -37,6 +37,11 @@ typedef struct weft_spmm_tiling {
     // entries, and the first combines the sums. More than 1 requires lanes to be a power of two, no
     // k-blocks and no staged B.
     int row_split;
+    // Entries of a row side by side: each lane sums every entry_lanes-th one; 0 counts as 1. Either
+    // 2, 4 or 8 in one vector, of vector_width x entry_lanes and at most 16 elements, where lanes
+    // and row_split are 1; or row_split of them, one for each group of lanes. Excludes stage,
+    // k-blocks and staged B.
+    int entry_lanes;
     int rows_per_group; // n-tiles of different rows that share a group
     int rows_per_item;  // rows that an item computes, 1 to WEFT_SPMM_MOST_ROWS; 0 counts as 1
     int k_block;        // rows of B that those rows use side by side; 0: each row from end to end
@@ -77,6 +82,7 @@ enum {
     WEFT_SPMM_MAX_UNROLL = 8,
     WEFT_SPMM_MAX_LOAD = 4,
     WEFT_SPMM_MAX_ROW_SPLIT = 32,
+    WEFT_SPMM_MAX_ENTRY_LANES = 8, // in one vector
 };
 
 // The problem with defaults filled in and extents of at least 1.
