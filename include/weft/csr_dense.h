@@ -12,7 +12,7 @@ typedef struct weft_csr_dense_params {
     size_t size;        // sizeof(weft_csr_dense_params): WEFT_CSR_DENSE() fills it in
     double threshold;   // weft_dense_to_csr*(): 0 or above; 0 keeps every non-zero
     const char *tiling; // NULL: weft chooses; else as the describe functions print it
-    cl_mem workspace;   // scratch of the caller's; NULL: the context's pool
+    cl_mem workspace;   // the caller's scratch memory; NULL: the context's pool
     cl_uint n_wait;     // events to wait for
     const cl_event *wait;
     cl_event *event; // completes with the call; the caller releases it
@@ -39,8 +39,8 @@ typedef struct weft_csr_dense_params {
 //
 // Enqueues and returns; it blocks only while a kernel is compiled for the first time. Buffers stay
 // yours; keep them until `event` completes. The same input gives the same bits.
-// Nothing is enqueued where a check fails: WEFT_BAD_ARGUMENT, WEFT_BAD_SHAPE, WEFT_BAD_DTYPE,
-// WEFT_BAD_BUFFER, WEFT_UNSUPPORTED (f64 on a device without).
+// Nothing is enqueued if a check fails: WEFT_BAD_ARGUMENT, WEFT_BAD_SHAPE, WEFT_BAD_DTYPE,
+// WEFT_BAD_BUFFER, WEFT_UNSUPPORTED (f64 on a device without it).
 // Thread-safety: any thread; calls on one in-order queue keep their order.
 WEFT_API weft_status weft_csr_to_dense(weft_context *ctx, cl_command_queue queue, const weft_csr *A,
                                        const weft_tensor *D, const weft_csr_dense_params *params);
@@ -75,16 +75,15 @@ WEFT_API weft_status weft_dense_to_csr(weft_context *ctx, cl_command_queue queue
                                        const weft_csr_dense_params *params);
 
 // Bytes of scratch memory that weft_dense_to_csr_count() needs; 0 where it needs none, as the other
-// two never do. Compiles what the call will run, because the tiling depends on the compiled
-// kernels, too.
+// two never do. Compiles the call's kernels, because the tiling depends on them too.
 WEFT_API weft_status weft_dense_to_csr_workspace(weft_context *ctx, const weft_tensor *D,
                                                  const weft_csr *A,
                                                  const weft_csr_dense_params *params,
                                                  size_t *bytes);
 
-// What weft_csr_to_dense() or weft_dense_to_csr() would do with these operands, in words, as
-// snprintf() does it. Compiles as above. The line is the tiling (its fields:
-// docs/kernels/spgemm.md). Returns the length, or -1 after a failure.
+// What weft_csr_to_dense() or weft_dense_to_csr() would do with these operands, in words, like
+// snprintf(). Compiles as above. The text is the tiling (its fields: docs/kernels/spgemm.md).
+// Returns the length, or -1 after a failure.
 WEFT_API int weft_csr_to_dense_describe(weft_context *ctx, const weft_csr *A, const weft_tensor *D,
                                         const weft_csr_dense_params *params, char *text,
                                         size_t size);

@@ -28,7 +28,7 @@ typedef struct weft_sparse_gather_params {
 //
 // Enqueues and returns; it blocks only while a kernel is compiled for the first time. Buffers stay
 // yours; keep them until `event` completes.
-// Nothing is enqueued where a check fails: WEFT_BAD_ARGUMENT, WEFT_BAD_SHAPE, WEFT_BAD_DTYPE,
+// Nothing is enqueued if a check fails: WEFT_BAD_ARGUMENT, WEFT_BAD_SHAPE, WEFT_BAD_DTYPE,
 // WEFT_BAD_BUFFER.
 // Thread-safety: any thread; calls on one in-order queue keep their order.
 WEFT_API weft_status weft_sparse_gather(weft_context *ctx, cl_command_queue queue,
