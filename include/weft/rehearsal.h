@@ -25,7 +25,7 @@ typedef struct weft_refusal {
 } weft_refusal;
 
 // A kernel that would have been enqueued, `times` times in a row. With more than 65535 groups along
-// y or z it is divided into stretches, each recorded as a launch.
+// y or z it is divided into stretches, each a launch of its own.
 typedef struct weft_rehearsed_launch {
     const char *source, *kernel; // "spmm", "spmm_csr_rows"
     const char *options;         // "-D DTYPE=DTYPE_F32 ..."; the compiler gets -cl-std=CL1.2 too

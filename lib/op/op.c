@@ -57,7 +57,7 @@ weft_status weft_op_prepare(void *state, const weft_call *call)
     return ((weft_state *)state)->is_empty ? WEFT_OK : plan_and_build(state, call);
 }
 
-// ---- states that the context remembers
+// ---- states that the context caches
 
 static void key_of(weft_key *key, const weft_call *call)
 {
@@ -97,7 +97,7 @@ static bool is_remembered(finding *f, const weft_call *call)
                           &facts, &f->is_checked);
 }
 
-// A query that failed is a failure, though the same one succeeds in the checks that follow.
+// A failed query fails the call, even if the checks repeat it with success.
 static weft_status check_buffers(finding *f, const weft_call *call)
 {
     if (f->is_checked)
@@ -113,7 +113,7 @@ static weft_status check_buffers(finding *f, const weft_call *call)
     return WEFT_OK;
 }
 
-// Everything but the plan, if the call is new.
+// Finds the state. Checks all that a call with this key has not passed yet.
 static weft_status look_up(finding *f, const weft_call *call)
 {
     const size_t bytes = call->op->state_bytes;
