@@ -76,7 +76,7 @@ typedef struct weft_elementwise_params {
 //
 //   numbers and names   2, 0x1f, 1e-3f; inputs, values; INFINITY, NAN
 //   constants           M_E M_LOG2E M_LOG10E M_LN2 M_LN10 M_PI M_PI_2 M_PI_4 M_1_PI M_2_PI
-//                       M_2_SQRTPI M_SQRT2 M_SQRT1_2, each with _F behind, too
+//                       M_2_SQRTPI M_SQRT2 M_SQRT1_2, also with the suffix _F
 //   operators           + - * / %  << >> & | ^ ~  < <= > >= == != && || !  ?:  ( )
 //
 // and calls of these functions, of numbers and of booleans t, u (0 is false):

@@ -40,7 +40,7 @@ typedef struct weft_matmul_params {
 //     c = alpha sum over l of a[i, l] b[l, j] + beta c[i, j]
 //     c[i, j] = f(c, inputs[i, j], values)
 //
-//   A  dense [... x m x k]   f32, f64 (where the device has it), f16, bf16 or i8
+//   A  dense [... x m x k]   f32, f64 (if the device has it), f16, bf16 or i8
 //   B  dense [... x k x n]   A's data type
 //   C  dense [... x m x n]   A's data type, or another of f32, f16 and bf16 where A has one of
 //                            these; i32 if A is i8. Elements must not overlap each other, A or B

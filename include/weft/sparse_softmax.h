@@ -79,7 +79,7 @@ WEFT_API weft_status weft_sparse_softmax_workspace(weft_context *ctx, const weft
                                                    const weft_sparse_softmax_params *params,
                                                    size_t *bytes);
 
-// What either would do with these operands, in words, like snprintf(). Compiles as above.
+// Describe the two calls with these operands in words, like snprintf(). Compiles as above.
 // The text before the ';' is the tiling (its fields: docs/kernels/sampled.md). Returns the length,
 // or -1 after a failure.
 WEFT_API int weft_sparse_softmax_describe(weft_context *ctx, const weft_csr *X,
