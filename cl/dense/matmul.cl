@@ -184,8 +184,7 @@ INLINE void fetch_next(coming *next)
 
 // ---- strip by panel
 
-// s += a strip times a panel, in the item's rows x vectors; a and b point to the item's first
-// elements.
+// s += strip times panel, in the item's rows x vectors; a and b point to its first elements.
 #define ADD_PRODUCTS(rows, vectors, from, upto)                                                    \
     for (int l = from; l < upto; ++l) {                                                            \
         ACCS right[vectors];                                                                       \

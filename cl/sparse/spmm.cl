@@ -70,7 +70,7 @@ INLINE void end_pairs(ACCS sums[VECTORS], const columns c)
         from_pairs(sums);
 }
 
-// sums += a * row k of B, in the item's columns, the first of which is at the start of B.
+// sums += a * row k of B, in the item's columns. B points to the first of them.
 INLINE void add_row(ACCS sums[VECTORS], ACC a, long k, const rows_of_B B, const columns c,
                     bool whole)
 {
@@ -221,7 +221,7 @@ typedef struct {
 
 #if STAGE
 // Copies the entries first .. first + STAGE - 1 that are before `stop` to local memory. `first` is
-// a multiple of LOAD, so the copy may begin with entries of the row before, which are not added.
+// on a LOAD boundary, so the copy may begin with entries of the row before, which are not added.
 INLINE void stage_entries(local INDEX *indices, local BITS *values, const entries A, long first,
                           long stop)
 {

@@ -117,9 +117,8 @@ typedef struct weft_spmm_params {
 // Sums, alpha and beta are f32 (f64 for f64). The order of sums depends on the plan, the tiling and
 // the context alone: the same input gives the same bits. Rows longer than two row chunks of p
 // entries (p is 4096 if an item computes vectors, as on CPUs, else 256 or 1024) are summed in row
-// chunks, whose sums are then added. The error of C is at most (2 p + entries / p) u sum |alpha a
-// b|, or in shorter rows entries u sum |alpha a b|, u = 2^-24, before bias and rounding to its data
-// type.
+// chunks, whose sums are then added. C's error is at most (2 p + entries / p) u sum |alpha a b|, or
+// in shorter rows entries u sum |alpha a b|, u = 2^-24, before bias and rounding to its data type.
 //
 // Vectors: B [k], C [m] and arguments [m] count as matrices of one column.
 //
@@ -152,10 +151,10 @@ typedef struct weft_spmm_params {
 //         its row, in every matrix of a batch.
 //   f     of each element, in the type of sums, before it is rounded to C's
 //
-// If beta == 0, C is not read and may hold anything, also NaN. If alpha == 0, neither A nor B is
-// read. Inf and NaN propagate as in the formula over the entries that A stores; rows of B that no
-// entry refers to have no effect. m, n or the batch is 0: does nothing. alpha, k or nnz is 0: C =
-// beta C, or C = f(beta C + bias). m, k and n up to 2^31 - 4097; nnz as far as the offsets reach.
+// If beta == 0, C is not read and may hold anything, also NaN. If alpha == 0, A and B are not read.
+// Inf and NaN propagate as in the formula over the entries that A stores; rows of B that no entry
+// refers to have no effect. m, n or the batch is 0: does nothing. alpha, k or nnz is 0: C = beta C,
+// or C = f(beta C + bias). m, k and n up to 2^31 - 4097; nnz as far as the offsets reach.
 //
 // Enqueues and returns. It blocks only while a kernel is compiled for the first time, and if
 // unfinished calls use too much scratch memory (a workspace of the caller's avoids that; it must

@@ -54,9 +54,8 @@ typedef struct weft_spmm_state {
     bool has_segments;          // and uses its segments
     weft_row_chunks cut;        // row chunks: the plan object's, or the largest possible number
     int64_t n_tiles;
-    int64_t n_queues; // one for each n-tile and matrix; 0: row blocks are not taken from queues
-    const char
-        *unqueued; // why there is none, if the plan object's row schedule is QUEUE; else NULL
+    int64_t n_queues;     // one for each n-tile and matrix; 0: row blocks are not taken from queues
+    const char *unqueued; // why not, if the plan object's row schedule is QUEUE; else NULL
     size_t packed_bytes, queues_bytes;
     weft_spmm_kernels kernels;
 } weft_spmm_state;
