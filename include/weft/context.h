@@ -2,7 +2,7 @@
 // A weft_context belongs to one device in one OpenCL context. It caches compiled programs, scratch
 // memory, and plans of calls: for a call with the shapes, strides, data types and params of an
 // earlier one only the buffers are checked. It stores about a thousand different calls, of a few
-// KiB each; new ones replace the oldest. Any number of threads may use a context at a time, until
+// KiB each; new ones replace older ones. Any number of threads may use a context at a time, until
 // it is destroyed.
 #ifndef WEFT_CONTEXT_H
 #define WEFT_CONTEXT_H
