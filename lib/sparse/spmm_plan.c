@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a sparse x dense product is cut into n-tiles and groups: limits and a problem to a tiling.
+// Chooses the tiling of a sparse x dense product for limits and a problem.
 #include "sparse/spmm_tiling.h"
 
 #include <inttypes.h>
@@ -15,63 +15,63 @@
 #include "sparse/sparse_plan.h"
 #include "sparse/spmm_reduction.h"
 
-// Where an item computes whole vectors: CPUs.
+// For CPUs, where an item computes whole vectors.
 enum {
     VECTORIZED_SUMS = 8,         // independent sums that hide the latency of a multiply-add
     VECTORIZED_TASKS = 32,       // items for each core, so that the last ones end together
-    VECTORIZED_ROW_CHUNK = 4096, // entries that cost a core tens of microseconds
-    K_BLOCK_BYTES = 1 << 15,     // of B at least, or rows have too few entries in a k-block
+    VECTORIZED_ROW_CHUNK = 4096, // entries: tens of microseconds of a core
+    K_BLOCK_BYTES = 1 << 15,     // least bytes of B: else rows have too few entries in a k-block
     K_BLOCK_ROW_BYTES = 256,     // of a row of B in an n-tile
     FAR_L1S = 10,   // size of an n-tile of B, in L1 caches, from which it is mostly out of L1
     OUT_OF_L1S = 4, // the same, for rows that read most of the n-tile
 };
-static const double K_BLOCK_DENSITY = 0.15; // of A or of a row of it, from which k-blocks pay
-static const double FAR_DENSITY = 0.08;     // where the n-tile is mostly out of L1
-static const double DENSE_ROWS = 0.03;      // of A, where single rows may be dense
-static const double UNEVEN_COV = 0.75;      // from which rows are of different lengths
-static const double PACKED_USES = 24;       // of each row of B, which is written and read once more
+static const double K_BLOCK_DENSITY = 0.15; // of A or a row, from which k-blocks pay
+static const double FAR_DENSITY = 0.08;     // the same, if the n-tile is mostly out of L1
+static const double DENSE_ROWS = 0.03;      // density of A, from which some rows may be dense
+static const double UNEVEN_COV = 0.75;      // from which rows count as uneven
+static const double PACKED_USES = 24;       // least uses of each row of B that pay for its copy
 
-// N-tiles narrower than usual, so that rows of B that a core reads again are in a nearer cache.
+// N-tiles narrower than usual, so that a core rereads rows of B from a nearer cache.
 enum {
     NARROW_BYTES = 128, // of a row of B
-    NARROW_SUMS = 16,   // if registers suffice, because rows end so often
+    NARROW_SUMS = 16,   // independent sums if registers suffice, because rows end so often
 };
-static const double NARROW_USES = 40; // entries for each row of A and of B together
+static const double NARROW_USES = 40; // least entries per row of A and of B together
 
 // Narrow n-tiles that groups copy to local memory.
 enum {
     STAGED_B_TRIES = 64,
-    STAGED_B_TASKS = 2,    // copies for each core, at least
-    STAGED_B_ROWS = 16,    // of a row block: rows that wait for k-blocks come from several
-    STAGED_B_ENTRIES = 16, // of a row, which ends in each of many n-tiles
-    STAGED_B_L1S = 2,      // size of a copy, in L1 caches, that suits rows of more entries
-    STAGED_B_LEAST_BYTES = 2 * NARROW_BYTES, // of a wide row of B: more than this
+    STAGED_B_TASKS = 2,    // least copies for each core
+    STAGED_B_ROWS = 16,    // rows of a row block; rows of several wait for k-blocks
+    STAGED_B_ENTRIES = 16, // least entries of a row, which ends in each of many n-tiles
+    STAGED_B_L1S = 2,      // size of a copy, in L1 caches, up to which rows may be denser
+    STAGED_B_LEAST_BYTES = 2 * NARROW_BYTES, // a row of B must have more
     STAGED_B_MOST_BYTES = 4 * NARROW_BYTES,  // of a row of B in a usual n-tile
 };
-// Uses of each row in a copy: as planned; at least, to give all cores the same number of copies;
-// and at least, or a copy does not pay.
+// Uses of each row in a copy: planned; least, if more copies balance the cores; and least, for a
+// copy to pay.
 static const double STAGED_B_USES = 256, EVEN_STAGED_B_USES = 48, LEAST_STAGED_B_USES = 12;
-static const double STAGED_B_IDLE = 0.1; // part of the cores that may wait for the last copies
-static const double NEAR_DENSITY = 0.25; // of A, from which k-blocks are better than a near copy;
+static const double STAGED_B_IDLE = 0.1; // fraction of the cores that may wait for the last copies
+static const double NEAR_DENSITY = 0.25; // of A, from which k-blocks are faster than a near copy;
                                          // of a row, from which it uses k-blocks of a copy
 
-// Where lanes are items: GPUs.
+// For GPUs, where lanes are items.
 enum {
-    SPREAD_ITEMS = 256,       // of a group at most
-    SPREAD_LEAST_ITEMS = 64,  // and at least: a compute unit has room for enough such groups
+    SPREAD_ITEMS = 256,       // most items of a group
+    SPREAD_LEAST_ITEMS = 64,  // and least: a compute unit has room for enough such groups
     SPREAD_VECTOR_WIDTH = 4,  // widest vector that is loaded at once, in elements
     SPREAD_UNROLL = 8,        // loads of B in flight for each item, half as many of 64 bits
-    SPREAD_STAGE = 128,       // entries of a row in local memory,
-    SPREAD_LARGE_STAGE = 256, // and for a row_split of this or more:
+    SPREAD_STAGE = 128,       // entries of a row in local memory
+    SPREAD_LARGE_STAGE = 256, // the same for a row_split of SPREAD_LARGE_ROW_SPLIT or more
     SPREAD_LARGE_ROW_SPLIT = 8,
-    SPREAD_PART = 16, // entries of each part of a row split, which pay for combining its sum
-    // row_split grows if an item would wait for the longest row for more than this many entries,
-    // about the time of a launch, and more than this many times as long as for all other rows.
+    SPREAD_PART = 16, // least entries of a part of a row split that pay for combining its sum
+    // row_split grows if items would wait for the longest row for more than SPREAD_WAIT entries,
+    // about the time of a launch, and SPREAD_LONG times as long as for all other rows.
     SPREAD_WAIT = 128,
     SPREAD_LONG = 2,
-    SPREAD_ROW_CHUNK = 1024, // entries that cost a group about as much as a row block of usual rows
-    SPREAD_SHORT_ROW_CHUNK = 256, // the same where rows are cut, or may be: without a plan only if
-    SPREAD_SUMS_BYTES = 1 << 24,  // sums of all row chunks take at most so many bytes
+    SPREAD_ROW_CHUNK = 1024,      // entries that take a group about as long as a usual row block
+    SPREAD_SHORT_ROW_CHUNK = 256, // the same if rows are or may be cut; without a plan only if
+    SPREAD_SUMS_BYTES = 1 << 24,  // sums of all row chunks have at most so many bytes
 };
 
 // Features, named in the reasons for not using them.
@@ -79,15 +79,15 @@ static const char K_BLOCKS[] = "k-blocks of B", PACKED[] = "packed B", NARROW[] 
 static const char STAGED_B[] = "B in local memory", STAGED[] = "entries in local memory";
 static const char ALIGNED[] = "aligned vectors", ROW_SPLITS[] = "larger row splits";
 
-// An entry has two loops, as it is staged and added, and a row has loops with remainders.
+// Two loops process an entry, which is staged and added; a row has loops with remainders.
 double weft_spmm_most_iterations(const weft_spmm_problem *problem)
 {
     enum { ITERATIONS_OF_AN_ENTRY = 2, ITERATIONS_OF_A_ROW = 16 };
     return ITERATIONS_OF_AN_ENTRY * (double)problem->nnz + ITERATIONS_OF_A_ROW * (double)problem->m;
 }
 
-// Rows of an item: enough to use a k-block of B often, but so few that the last items end together.
-// More (are_more) with k-blocks, and with narrow n-tiles, which make many items.
+// Rows of an item: enough to reuse a k-block of B, but so few that the last items end together.
+// With k-blocks, and with narrow n-tiles, which give many items, more (are_more).
 static int vectorized_rows(const weft_limits *limits, const weft_spmm_problem *problem,
                            bool are_more)
 {
@@ -98,8 +98,8 @@ static int vectorized_rows(const weft_limits *limits, const weft_spmm_problem *p
     return (int)min_i64(max_i64(rows, 4), most);
 }
 
-// Whether rows are known to have about the same length. Long rows read all of an n-tile of B, and
-// leave none of it in near caches.
+// Whether rows are known to have about the same length. Long rows read a whole n-tile of B, and
+// evict it from near caches.
 static bool is_even(const weft_spmm_problem *problem)
 {
     return problem->rows != NULL && problem->rows->cov < UNEVEN_COV;
@@ -110,9 +110,9 @@ static bool is_half(const weft_spmm_problem *problem)
     return problem->dtype == WEFT_F16 || problem->dtype == WEFT_BF16;
 }
 
-// With a plan, which sorts the segments of a k-block, it is enough that an n-tile of B is mostly
-// out of L1; without one it must also fill half of L2, through which A and C pass. Types of 16 bits
-// are bound by their conversion, not by reading B.
+// Whether an n-tile of B is far from the core: mostly out of L1; and without a plan, which sorts
+// the segments of a k-block, also larger than half of L2, through which A and C pass. 16-bit types
+// are bound by conversion, not by reading B.
 static bool is_far(const weft_caches *near, const weft_spmm_problem *problem, int64_t row_bytes)
 {
     const bool is_planned = problem->rows != NULL;
@@ -126,8 +126,8 @@ static double density_of(const weft_spmm_problem *problem)
     return (double)problem->nnz / ((double)problem->m * (double)problem->k);
 }
 
-// Where A as a whole is too sparse: k-blocks only for rows of that density, of *from entries or
-// more, if B is out of L1, several such rows may share their reads, and they are not so long that
+// If all of A is too sparse: whether k-blocks pay for rows of that density, of *from entries or
+// more. B must be out of L1, several such rows must share reads, and they must not be so long that
 // they are cut into row chunks.
 static bool has_dense_rows(int *from, double density, const weft_caches *near,
                            const weft_spmm_problem *problem, int64_t row_bytes)
@@ -151,10 +151,10 @@ static bool has_dense_rows(int *from, double density, const weft_caches *near,
     return true;
 }
 
-// A k-block pays where its rows of B are read several times while they are in a near cache, and
-// each row of A has several entries in it: where A is dense enough, with a lower limit where B is
-// far away, or only for rows that are dense enough. A sparser A needs a larger k-block, to make up
-// for loading and storing the sums of rows. 0: none pays.
+// A k-block pays if its rows of B are read several times while they are in a near cache, and each
+// row of A has several entries in it. So A must be dense enough, with a lower limit if B is far
+// away, or k-blocks are only for rows that are. A sparser A requires a larger k-block, to amortise
+// loading and storing the sums of rows. 0: none pays.
 static int64_t k_block_bytes(int *from, const weft_caches *near, const weft_spmm_problem *problem,
                              int64_t row_bytes)
 {
@@ -173,8 +173,8 @@ static int64_t k_block_bytes(int *from, const weft_caches *near, const weft_spmm
     return pays_far && !is_planned ? 7 * l1_bytes / 6 : l1_bytes;
 }
 
-// Rows of B in a k-block of a narrow n-tile, or of a copy of one, where sums cost less and rows of
-// B are nearer: only for rows of *from entries or more.
+// Rows of B in a k-block of a narrow n-tile, or of its copy, where sums cost less and rows of B are
+// nearer: only for rows of *from entries or more.
 static int narrow_k_block(int *from, const weft_caches *near, const weft_spmm_problem *problem,
                           int64_t row_bytes)
 {
@@ -198,7 +198,7 @@ static int narrow_k_block(int *from, const weft_caches *near, const weft_spmm_pr
     return (int)k_block;
 }
 
-// Rows of B in a k-block; with *from above 0 only for rows of *from entries or more.
+// Rows of B in a k-block; if *from is above 0, only for rows of *from entries or more.
 static int vectorized_k_block(int *from, const weft_caches *near, const weft_spmm_problem *problem,
                               int64_t row_bytes)
 {
@@ -226,8 +226,8 @@ static int vectorized_k_block(int *from, const weft_caches *near, const weft_spm
     return (int)k_block;
 }
 
-// Packing B pays where each of its rows is used often, and columns are not adjacent or an n-tile of
-// `least` bytes or more is a part of rows so long that it would occupy few sets of a cache.
+// Packing B pays if each of its rows is used often, and either columns are not adjacent, or an
+// n-tile has `least` bytes or more and rows are so long that it would occupy few sets of a cache.
 static bool packing_pays(const weft_spmm_problem *problem, int64_t n_tile_columns, int64_t bytes,
                          int64_t least)
 {
@@ -250,9 +250,8 @@ static bool packing_pays(const weft_spmm_problem *problem, int64_t n_tile_column
                   least);
 }
 
-// Narrow n-tiles pay where usual ones do not fit L2, and, for even rows, where they take more than
-// half of it: then their pages are more than the core has translations for. The cost is that rows
-// of A end more often, and B is packed.
+// Narrow n-tiles pay if usual ones do not fit L2 or, for even rows, half of it: then they have more
+// pages than the core has TLB entries. The cost is that rows of A end more often, and B is packed.
 static bool narrow_pays(const weft_caches *near, const weft_spmm_problem *problem,
                         int64_t row_bytes)
 {
@@ -277,8 +276,8 @@ static bool narrow_pays(const weft_caches *near, const weft_spmm_problem *proble
 
 // A product whose groups copy narrow n-tiles of B to local memory.
 typedef struct {
-    int64_t row_bytes; // of a row of B in a copy
-    int64_t n_tiles;   // of all matrices
+    int64_t row_bytes; // bytes of a row of B in a copy
+    int64_t n_tiles;   // n-tiles of all matrices
     double density;
 } copies;
 
@@ -301,14 +300,14 @@ static copies copies_of(const weft_spmm_problem *problem, const weft_spmm_facts 
     };
 }
 
-// The part of the cores' time that they wait for the last of n equal tasks.
+// The fraction of time that cores wait for the last of n equal tasks.
 static double idle_part(int64_t n, int64_t cores)
 {
     return 1 - (double)n / ((double)ceil_div(n, cores) * (double)cores);
 }
 
-// Row blocks that share a copy: enough to make up for its cost, if each core still has copies, and
-// about as many as others. 0: a copy does not pay.
+// Row blocks that share a copy: enough to amortise its cost, if each core still has copies, about
+// equally many. 0: a copy does not pay.
 static int64_t staged_b_row_blocks(const weft_limits *limits, const weft_spmm_problem *problem,
                                    const copies *of)
 {
@@ -329,13 +328,13 @@ static int64_t staged_b_row_blocks(const weft_limits *limits, const weft_spmm_pr
                         LEAST_STAGED_B_USES);
 }
 
-// Iterations of the loops of one group, for all rows of A and of B at worst.
+// Most loop iterations of one group: for all rows of A and of B.
 static double iterations_of_copy(const weft_spmm_problem *problem)
 {
     return (double)problem->k + weft_spmm_most_iterations(problem);
 }
 
-// Whether k-blocks of B in global memory are better for A, because an n-tile has all columns of B.
+// Whether k-blocks of B in global memory are faster, because an n-tile has all columns of B.
 static bool k_blocks_are_better(const weft_caches *near, const weft_spmm_problem *problem,
                                 const weft_spmm_facts *f, int64_t row_bytes)
 {
@@ -351,8 +350,8 @@ static bool k_blocks_are_better(const weft_caches *near, const weft_spmm_problem
     return k_block > 0 && ((is_beyond && density_of(problem) >= FAR_DENSITY) || are_uneven);
 }
 
-// A copy is worth its cost where rows of B are wide, too far to be read in global memory, and used
-// often, but not so often that wider n-tiles with k-blocks are better.
+// A copy pays if rows of B are wide, too far to be read in global memory, and used often, but not
+// so often that wider n-tiles with k-blocks are faster. 0: it does not pay.
 static int64_t staged_b_pays(const weft_limits *limits, const weft_caches *near,
                              const weft_spmm_problem *problem, const weft_spmm_facts *f,
                              int64_t vector_width, int64_t row_bytes)
@@ -403,7 +402,7 @@ static int64_t staged_b_pays(const weft_limits *limits, const weft_caches *near,
     return staged_b_row_blocks(limits, problem, &of);
 }
 
-// Entries of an iteration, enough for sums that hide the latency.
+// Entries of an iteration: enough sums to hide the latency.
 static int vectorized_unroll(int64_t vector_width, int vectors, bool is_narrow)
 {
     const int sums =
@@ -434,7 +433,7 @@ static weft_spmm_tiling staged_b_tiling(const weft_caches *near, const weft_spmm
     };
 }
 
-// Lanes are elements of one item's vectors: each item has its own n-tile and shares nothing.
+// Lanes are elements of one item's vectors: each item has its own n-tile.
 static weft_spmm_tiling vectorized_tiling(const weft_limits *limits,
                                           const weft_spmm_problem *problem,
                                           const weft_spmm_facts *f)
@@ -475,8 +474,8 @@ static weft_spmm_tiling vectorized_tiling(const weft_limits *limits,
     };
 }
 
-// Entries of one row that fit in the group's local memory, index and value. They use half of it, so
-// that two groups can be resident.
+// Entries of one row, index and value, in the group's local memory. They use half of it, so that
+// two groups can be resident.
 static int stage_for(const weft_limits *limits, const weft_spmm_problem *problem, int64_t lanes,
                      int64_t row_split, int64_t rows)
 {
@@ -494,8 +493,8 @@ static int stage_for(const weft_limits *limits, const weft_spmm_problem *problem
     return (int)stage;
 }
 
-// Cutting rows costs two more kernels: where they are needed anyway, shorter row chunks cost
-// nothing. Without a plan scratch memory is for all possible row chunks, and must stay small.
+// Cutting rows costs two more kernels: if they are needed anyway, shorter row chunks cost nothing.
+// Without a plan scratch memory has room for all possible row chunks, and must stay small.
 static int64_t spread_row_chunk(const weft_spmm_problem *problem)
 {
     const int64_t longest = problem->rows ? problem->rows->max : min_i64(problem->k, problem->nnz);
@@ -506,7 +505,7 @@ static int64_t spread_row_chunk(const weft_spmm_problem *problem)
     return SPREAD_SHORT_ROW_CHUNK;
 }
 
-// Rows of a group, which wait for each other: as few as fill a group.
+// Rows of a group: as few as fill it, because they wait for each other.
 static int64_t spread_rows(const weft_limits *limits, int64_t items, int64_t lanes,
                            int64_t row_split)
 {
@@ -517,9 +516,9 @@ static int64_t spread_rows(const weft_limits *limits, int64_t items, int64_t lan
 // Possible row splits: each is a program.
 static const int64_t spread_row_splits[] = {4, 8, 32};
 
-// Rows are split where there are too few of them to occupy the device; and further where the
-// longest known row would still run when all others have ended. The batch does not matter, because
-// another row split changes the bits of C.
+// Rows are split if there are too few to occupy the device, and further if the longest known row
+// would still run when all others have ended. The batch is ignored, because another row split
+// changes the bits of C.
 static int64_t row_split_for(const weft_limits *limits, const weft_spmm_problem *problem,
                              const weft_spmm_facts *f, int64_t items, int64_t lanes,
                              int64_t columns)
@@ -571,7 +570,7 @@ static weft_spmm_tiling spread_tiling(const weft_limits *limits, const weft_spmm
     const int64_t widest =
         pow2_down(max_i64(min_i64(limits->load_bytes / bytes, SPREAD_VECTOR_WIDTH), 1));
     const int64_t fits = min_i64(f->alignment, pow2_divisor(f->n));
-    const int64_t vector_width = fits >= widest ? widest : 1; // each is a program
+    const int64_t vector_width = fits >= widest ? widest : 1; // few, as each is a program
     const int64_t units = ceil_div(f->n, vector_width);
     const int64_t items =
         min_i64(min_i64(limits->max_block, SPREAD_ITEMS), weft_limits_items_along(limits, 0));
