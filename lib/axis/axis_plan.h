@@ -66,6 +66,9 @@ weft_status weft_axis_tiling_check(const weft_axis_tiling *tiling, const weft_li
 int64_t weft_axis_tiling_cached_bytes(const weft_axis_tiling *tiling,
                                       const weft_axis_problem *problem);
 
+// Whether the operands may well be in the last cache, as what was written just before.
+bool weft_axis_is_near(const weft_limits *limits, const weft_axis_problem *problem);
+
 // Prints the tiling in one line, like snprintf().
 int weft_axis_tiling_print(const weft_axis_tiling *tiling, char *text, size_t size);
 

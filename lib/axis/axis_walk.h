@@ -14,8 +14,11 @@
 typedef struct weft_walk {
     cl_long high_extents[WEFT_MAX_NDIM], outer_extents[WEFT_MAX_NDIM];
     cl_long high, outer, mid, low, widen, run, parts, full, lines, rest, part_lines;
-    cl_long n_high, n_outer, vectors, stream, spread;
+    cl_long n_high, n_outer, vectors, stream, reads;
 } weft_walk;
+
+// Bits of `reads`: lines are read far from each other; rows are prefetched.
+enum { WEFT_READS_SPREAD = 1, WEFT_READS_AHEAD = 2 };
 
 typedef struct weft_view {
     cl_long high[WEFT_MAX_NDIM], outer[WEFT_MAX_NDIM];
