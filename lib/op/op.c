@@ -88,13 +88,15 @@ static weft_memo_facts facts_of(const lookup *f)
 
 static bool is_cached(lookup *f, const weft_call *call)
 {
+    weft_memo *memo = call->ctx->memo;
     key_of(&f->key, call);
-    if (f->key.is_full)
+    if (f->key.is_full ||
+        !weft_memo_find(memo, f->key.bytes, f->key.n, &f->state, call->op->state_bytes))
         return false;
     weft_operands_buffers(&f->buffers, call);
     const weft_memo_facts facts = facts_of(f);
-    return weft_memo_find(call->ctx->memo, f->key.bytes, f->key.n, &f->state, call->op->state_bytes,
-                          &facts, &f->is_checked);
+    f->is_checked = weft_memo_knows(memo, f->key.bytes, f->key.n, &facts);
+    return true;
 }
 
 // A failed query fails the call, even if the checks repeat it with success.
@@ -108,7 +110,7 @@ static weft_status check_buffers(lookup *f, const weft_call *call)
     TRY(f->key.failed);
     TRY(f->buffers.failed);
     const weft_memo_facts facts = facts_of(f);
-    if (f->is_planned && facts.n > 0)
+    if (facts.n > 0)
         weft_memo_add_facts(call->ctx->memo, f->key.bytes, f->key.n, &facts);
     return WEFT_OK;
 }
@@ -135,10 +137,8 @@ static weft_status finish(lookup *f, const weft_call *call)
         return WEFT_OK;
     if (!f->state.head.is_empty)
         TRY(plan_and_build(&f->state, call));
-    const weft_memo_facts facts = facts_of(f);
     if (!f->key.is_full)
-        weft_memo_keep(call->ctx->memo, f->key.bytes, f->key.n, &f->state, call->op->state_bytes,
-                       &facts);
+        weft_memo_keep(call->ctx->memo, f->key.bytes, f->key.n, &f->state, call->op->state_bytes);
     return WEFT_OK;
 }
 

@@ -379,6 +379,14 @@ static cl_mem buffer_of(const weft_call *call, int i, part p)
                                                          : array_of(call, i, p).buffer;
 }
 
+// Buffers of empty arrays may be invalid.
+static bool has_elements(const weft_call *call, int i, part p)
+{
+    return rule_of(call, i)->kind == WEFT_OPERAND_TENSOR
+               ? !weft_tensor_is_empty(weft_call_tensor(call, i))
+               : array_of(call, i, p).n > 0;
+}
+
 static void add_facts(weft_buffers *buffers, cl_mem handle)
 {
     buffers->are_too_many =
@@ -396,7 +404,7 @@ void weft_operands_buffers(weft_buffers *out, const weft_call *call)
     out->are_too_many = call->ctx->notes != NULL;
     for (int i = 0; i < count_of(call) && !out->are_too_many; ++i)
         for (part p = OFFSETS; p < PARTS; ++p)
-            if (is_touched(call, i, p))
+            if (is_touched(call, i, p) && has_elements(call, i, p))
                 add_facts(out, buffer_of(call, i, p));
     if (out->are_too_many)
         out->n = 0;
@@ -449,6 +457,7 @@ static void add_operand(weft_key *key, const weft_call *call, int i)
     weft_key_add_number(key, call->operands[i] ? (int64_t)kind : -1);
     if (!call->operands[i])
         return;
+    weft_key_add_number(key, access_of(call, i));
     const weft_csr csr = kind == WEFT_OPERAND_CSR ? csr_of(call, i) : (weft_csr){0};
     if (kind == WEFT_OPERAND_CSR)
         weft_key_add_csr(key, &csr);

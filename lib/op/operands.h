@@ -5,6 +5,7 @@
 
 #include "op/call.h"
 #include "operand/view.h"
+#include "runtime/memo.h"
 
 // Checks that required operands are not NULL, and the form of each; no buffers.
 weft_status weft_operands_check_forms(const weft_call *call);
@@ -29,6 +30,8 @@ typedef struct weft_buffers {
     weft_status failed; // the error of an OpenCL query; then are_too_many is true
     weft_buffer_facts of[16];
 } weft_buffers;
+
+_Static_assert(sizeof(((weft_buffers *)0)->of) <= WEFT_MEMO_FACTS, "a context remembers facts");
 
 void weft_operands_buffers(weft_buffers *out, const weft_call *call);
 

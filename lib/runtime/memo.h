@@ -20,16 +20,18 @@ typedef struct weft_memo_facts {
     const void *bytes;
 } weft_memo_facts;
 
-// Copies the key's state to `state`; false if there is none. *is_known: whether the entry has these
-// facts. Allocates nothing.
+// Copies the key's state to `state`; false if there is none. Allocates nothing.
 bool weft_memo_find(weft_memo *memo, const void *key, size_t key_bytes, void *state,
-                    size_t state_bytes, const weft_memo_facts *facts, bool *is_known);
+                    size_t state_bytes);
 
-// Stores copies of key, state and facts, if there is memory; may replace an older state.
+// Stores copies of key and state, if there is memory; may replace an older state.
 void weft_memo_keep(weft_memo *memo, const void *key, size_t key_bytes, const void *state,
-                    size_t state_bytes, const weft_memo_facts *facts);
+                    size_t state_bytes);
 
-// Adds facts to the key's entry, if there is one. Allocates nothing.
+// Whether the key's entry has these facts, and adds them to it, if there is one. Both allocate
+// nothing.
+bool weft_memo_knows(weft_memo *memo, const void *key, size_t key_bytes,
+                     const weft_memo_facts *facts);
 void weft_memo_add_facts(weft_memo *memo, const void *key, size_t key_bytes,
                          const weft_memo_facts *facts);
 
