@@ -95,6 +95,21 @@ static void test_known_reductions(void **state)
         {APART(512, 896, 1), ON_CPU(1, 16, 16, 8, 16, 1, 1, 32)},
     };
     CHECK_KNOWN(&cpu, on_cpu);
+    weft_limits cached = cpu;
+    cached.cache_bytes = 32 << 20;
+    static const known in_cache[] = {
+        // strips down all of mid
+        {DENSE(1, 1000, 1000), ON_CPU(16, 16, 1, 8, 1, 1, 4, 1)},
+        {DENSE(1, 2000, 2000), ON_CPU(32, 16, 1, 8, 1, 1, 4, 1)},
+        {DENSE(3, 300, 320), ON_CPU(10, 16, 1, 8, 1, 1, 2, 3)},
+        // not of few columns: parts, but none of a megabyte
+        {DENSE(1, 40000, 48), ON_CPU(3, 16, 1, 8, 1, 8, 1, 1)},
+        {DENSE(1, 4000000, 1), ON_CPU(1, 16, 16, 8, 1, 8, 1, 1)},
+        {DENSE(1, 262144, 1), ON_CPU(1, 16, 16, 8, 1, 1, 1, 1)},
+        // from memory as without a cache
+        {DENSE(1, 24576, 896), ON_CPU(56, 16, 1, 8, 1, 64, 1, 1)},
+    };
+    CHECK_KNOWN(&cached, in_cache);
     static const known on_gpu[] = {
         // the method's known answer
         {DENSE(512, 896, 48), ON_GPU(32, 32, 1, 4, 1, 2, 80)},

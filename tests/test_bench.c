@@ -59,6 +59,14 @@ static void check_limits(const json_t *object)
             fail_msg("%s is %g", keys[i], number(limits, keys[i]));
     assert_true(number(limits, "array_bytes") >= 1 << 20);
     assert_true(strlen(string(object, "device")) > 0);
+    const json_t *caches = json_object_get(limits, "caches");
+    for (size_t i = 0; i < json_array_size(caches); i++) {
+        const json_t *level = json_array_get(caches, i);
+        assert_true(strlen(string(level, "level")) > 0);
+        assert_true(number(level, "bytes") >= 1 << 10);
+        assert_true(number(level, "read_gbps") > 0.01 && number(level, "read_gbps") < 1e6);
+        assert_true(number(level, "copy_gbps") > 0.01 && number(level, "copy_gbps") < 1e6);
+    }
 }
 
 // Figures that are kept must say what they are of.
@@ -221,6 +229,8 @@ static void limits_alone(void **state)
     json_t *object = run_bench("limits --quick");
     check_header(object);
     check_limits(object);
+    const json_t *caches = json_object_get(json_object_get(object, "limits"), "caches");
+    assert_in_range(json_array_size(caches), 1, 3);
     assert_int_equal(json_array_size(json_object_get(object, "cases")), 0);
     assert_null(json_object_get(object, "sweep"));
     json_decref(object);
@@ -557,6 +567,7 @@ static void the_table_is_for_people(void **state)
         ", arrays of ",
         "\nread  ",
         "\nfma   ",
+        " copied  (a cache of ",
         " GFLOP/s  (",
         "\n\n| case ",
         "| set-up ms | median ms | range            |    G/s | share         |\n|--",

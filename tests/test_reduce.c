@@ -425,6 +425,41 @@ static void test_short_rows(void **state)
             }
 }
 
+// The ops of kinds of states, and all whose rows have steps of their own.
+static void run_rows(weft_context *of, int64_t width, uint64_t seed)
+{
+    static const weft_reduction ops[] = {WEFT_SUM,  WEFT_MIN,    WEFT_MAX, WEFT_NORM2,
+                                         WEFT_PROD, WEFT_ARGMIN, WEFT_VAR, WEFT_LOGSUMEXP};
+    for (int i = 0; i < (is_reduced ? 3 : 8); i++)
+        for (int numbers = 0; numbers < N_NUMBERS; numbers++) {
+            const reduce_case one = {.seed = seed + (uint64_t)(10 * i + numbers),
+                                     .op = ops[i],
+                                     .ndim = 2,
+                                     .shape = {is_reduced ? 150 : 309, width},
+                                     .mask = 2,
+                                     .x_layout = numbers % 2 ? LAYOUT_SLICED : LAYOUT_DENSE,
+                                     .numbers = (reduce_numbers)numbers};
+            reduce_run(of, &one);
+        }
+}
+
+// Rows that end within UNROLL vectors, with whole vectors and within one, shorter than that and
+// longer; in sets of rows, and those that are left. Those larger than the caches are prefetched.
+static void test_ends_of_rows(void **state)
+{
+    (void)state;
+    static const int64_t widths[] = {143, 1000, 33, 112, 127, 128, 129, 144, 250, 256, 265, 384};
+    weft_limits limits = *weft_context_limits(ctx);
+    limits.cache_bytes = 1;
+    weft_context *far = open_context(&limits);
+    for (int i = 0; i < (is_reduced ? 2 : 12); i++) {
+        run_rows(ctx, widths[i], 7500 + 100 * (uint64_t)i);
+        if (!is_reduced || i == 0)
+            run_rows(far, widths[i], 7500 + 100 * (uint64_t)i);
+    }
+    weft_context_destroy(&far);
+}
+
 static void test_same_bits(void **state)
 {
     (void)state;
@@ -473,6 +508,7 @@ int main(void)
         cmocka_unit_test(test_sums_of_billions),
         cmocka_unit_test(test_lines_far_apart),
         cmocka_unit_test(test_short_rows),
+        cmocka_unit_test(test_ends_of_rows),
         cmocka_unit_test(test_same_bits),
     };
     const int failed = cmocka_run_group_tests_name("reduce", tests, NULL, NULL);

@@ -17,9 +17,9 @@ static int n_asked, n_found; // calls that contexts were asked for, and knew
 static int n_kernels;        // that were looked for
 
 bool __real_weft_memo_find(weft_memo *memo, const void *key, size_t key_bytes, void *state,
-                           size_t state_bytes, const weft_memo_facts *facts, bool *is_known);
+                           size_t state_bytes);
 bool __wrap_weft_memo_find(weft_memo *memo, const void *key, size_t key_bytes, void *state,
-                           size_t state_bytes, const weft_memo_facts *facts, bool *is_known);
+                           size_t state_bytes);
 weft_status __real_weft_kernel_narrow(weft_kernel **out, size_t *most, weft_context *ctx,
                                       const weft_source *source, const weft_defines *defines,
                                       const char *name);
@@ -28,10 +28,9 @@ weft_status __wrap_weft_kernel_narrow(weft_kernel **out, size_t *most, weft_cont
                                       const char *name);
 
 bool __wrap_weft_memo_find(weft_memo *memo, const void *key, size_t key_bytes, void *state,
-                           size_t state_bytes, const weft_memo_facts *facts, bool *is_known)
+                           size_t state_bytes)
 {
-    const bool is_found =
-        __real_weft_memo_find(memo, key, key_bytes, state, state_bytes, facts, is_known);
+    const bool is_found = __real_weft_memo_find(memo, key, key_bytes, state, state_bytes);
     ++n_asked;
     n_found += is_found;
     return is_found;

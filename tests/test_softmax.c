@@ -176,6 +176,47 @@ static void test_no_elements(void **state)
         }
 }
 
+static void run_rows(weft_context *of, int64_t width, uint64_t seed)
+{
+    for (int numbers = 0; numbers < N_NUMBERS; numbers++)
+        for (int masked = 0; masked < 2; masked++) {
+            const rewrite_case one = {
+                .seed = seed + (uint64_t)numbers,
+                .op = !is_reduced && numbers == STEEP && masked ? LOG_SOFTMAX : SOFTMAX,
+                .dtype = is_reduced ? WEFT_F32 : dtypes[(width + numbers) % 4],
+                .ndim = 2,
+                .shape = {is_on("oclgrind") ? 70
+                          : is_reduced      ? 150
+                                            : 309,
+                          width},
+                .axis = 1,
+                .number = numbers % 2 ? 1 : 0.7,
+                .masked = masked,
+                .in_layout = masked ? LAYOUT_DENSE : LAYOUT_SLICED,
+                .numbers = (rewrite_numbers)numbers,
+                .over = masked};
+            rewrite_run(of, &one);
+        }
+}
+
+// Rows that end within UNROLL vectors, with whole vectors and within one, shorter than that and
+// longer; in sets of rows, and those that are left. Those larger than the caches are prefetched.
+static void test_ends_of_rows(void **state)
+{
+    (void)state;
+    static const int64_t widths[] = {50, 143, 128, 16, 17, 64, 65, 112, 127, 129, 192, 256, 1000};
+    weft_limits limits = *weft_context_limits(ctx);
+    limits.cache_bytes = 1;
+    weft_context *far = open_context(&limits);
+    const int n = is_on("oclgrind") ? 1 : is_reduced ? 3 : 13;
+    for (int i = 0; i < n; i++) {
+        run_rows(ctx, widths[i], 500 + 100 * (uint64_t)i);
+        if (!is_on("oclgrind") && (!is_reduced || i < 2))
+            run_rows(far, widths[i], 500 + 100 * (uint64_t)i);
+    }
+    weft_context_destroy(&far);
+}
+
 // A long row and a few long columns, which are cut into parts.
 static void test_long_lines(void **state)
 {
@@ -290,6 +331,7 @@ int main(void)
         cmocka_unit_test(test_extents_around_every_tile),
         cmocka_unit_test(test_no_elements),
         cmocka_unit_test(test_long_lines),
+        cmocka_unit_test(test_ends_of_rows),
         cmocka_unit_test(test_same_bits),
         cmocka_unit_test(test_same_bits_whatever_stands_beside),
     };

@@ -367,8 +367,11 @@ static bool bare_create(bare_calls *bare, const weft_context *ctx, const weft_re
 {
     *bare = (bare_calls){0};
     for (size_t i = 0; i < told->n_launches; i++)
-        for (int64_t j = 0; j < told->launches[i].times && bare->n_launches < MOST_LAUNCHES; j++)
+        for (int64_t j = 0; j < told->launches[i].times; j++) {
+            if (bare->n_launches == MOST_LAUNCHES)
+                return complain(why, "a call has more than %d launches", MOST_LAUNCHES);
             bare->n_arguments[bare->n_launches++] = told->launches[i].n_arguments;
+        }
     bare->program = build(ctx, bare);
     for (size_t i = 0; bare->program && i < bare->n_launches; i++) {
         char name[16];

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "bench.h"
+#include "bench_caches.h"
 #include "buffer.h"
 #include "limits_cl.h"
 #include "progress.h"
@@ -57,6 +58,7 @@ struct bench_limits {
     shape_family families[3];
     launch_shape best[3];
     cl_kernel kernels[3]; // of the best; NULL until they are measured
+    bench_caches caches;
 };
 
 static bool build(bench_limits *limits, complaint *why)
@@ -404,8 +406,10 @@ bool bench_limits_measure(bench_limits *limits, complaint *why)
         if (!measure_family(limits, (bench_rate)rate, why))
             return false;
     }
+    const bool ok = bench_caches_measure(&limits->caches, limits->ctx, &limits->queue,
+                                         limits->program, limits->arrays, limits->array_bytes, why);
     progress_clear();
-    return true;
+    return ok;
 }
 
 bool bench_limits_enqueue_nothing(const bench_limits *limits, complaint *why)
@@ -461,6 +465,7 @@ json_t *bench_limits_json(const bench_limits *limits)
         failed |= json_object_set_new(shapes, rate_names[rate], json_string(text));
     }
     failed |= json_object_set_new(object, "shapes", shapes);
+    failed |= json_object_set_new(object, "caches", bench_caches_json(&limits->caches));
     if (!failed)
         return object;
     json_decref(object);
@@ -479,4 +484,5 @@ void bench_limits_print(const bench_limits *limits, FILE *out)
             fprintf(out, ", arrays of %zu MiB", limits->array_bytes / MIB);
         fprintf(out, ")\n");
     }
+    bench_caches_print(&limits->caches, out);
 }

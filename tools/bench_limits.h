@@ -52,11 +52,11 @@ bool bench_limits_enqueue_nothing(const bench_limits *limits, complaint *why);
 // Milliseconds of one empty launch, until it is done.
 bool bench_limits_launch(const bench_limits *limits, double *ms, complaint *why);
 
-// "limits" of the bench's JSON: copy_gbps, read_gbps, fma_gflops, the arrays' size and the winning
-// shapes. NULL where memory ran out.
+// "limits" of the bench's JSON: copy_gbps, read_gbps, fma_gflops, the arrays' size, the winning
+// shapes and the caches. NULL where memory ran out.
 json_t *bench_limits_json(const bench_limits *limits);
 
-// The same in three lines.
+// The same in three lines and one for each cache.
 void bench_limits_print(const bench_limits *limits, FILE *out);
 
 #endif

@@ -8,12 +8,14 @@
 //   runs<W>             the same, each item in 8 places at once
 //   stream_asked16, read_asked16
 //                       as stream16 and read16, with prefetches AHEAD bytes ahead, on CPUs
+//   reread<W>, recopy<W>
+//                       as read<W> and copy<W>, the same run `rounds` times: it stays in a cache
 //   fma<W>x<C>          every item computes C independent chains x = a x + b of W lanes
 //   nothing             does nothing, as every launch must
 //
 // A group copies or reads a run of per_item times its local size vectors; neighbouring items take
-// neighbouring vectors. per_item is a power of two, for read<W> at least 4, for runs<W> 8. One
-// round of fma<W>x<C> is ROUND links of each chain.
+// neighbouring vectors. per_item is a power of two, for read<W> at least 4, for runs<W> 8, or for
+// reread<W> and recopy<W> a multiple of 4. One round of fma<W>x<C> is ROUND links of each chain.
 
 #define ROUND 8
 
@@ -114,6 +116,45 @@ SUMS(float)
             out[0] = sum;                                                                          \
     }
 
+// `moved` is 0, which the compiler does not know: each round reads again.
+#define REREAD(name, T)                                                                            \
+    kernel void name(global const T *restrict in, global uint *restrict out, int per_item,         \
+                     int rounds, int moved, uint unlikely)                                         \
+    {                                                                                              \
+        const size_t step = get_local_size(0);                                                     \
+        const size_t first = get_group_id(0) * step * per_item + get_local_id(0);                  \
+        T a = 0, b = 0, c = 0, d = 0;                                                              \
+        for (int round = 0; round < rounds; round++) {                                             \
+            size_t i = first + (size_t)round * moved;                                              \
+            for (int n = 0; n < per_item; n += 4, i += 4 * step) {                                 \
+                a += in[i];                                                                        \
+                b += in[i + step];                                                                 \
+                c += in[i + 2 * step];                                                             \
+                d += in[i + 3 * step];                                                             \
+            }                                                                                      \
+        }                                                                                          \
+        const uint sum = sum_##T((a + b) + (c + d));                                               \
+        if (sum == unlikely)                                                                       \
+            out[0] = sum;                                                                          \
+    }
+
+#define RECOPY(name, T)                                                                            \
+    kernel void name(global const T *restrict in, global T *restrict out, int per_item,            \
+                     int rounds, int moved)                                                        \
+    {                                                                                              \
+        const size_t step = get_local_size(0);                                                     \
+        const size_t first = get_group_id(0) * step * per_item + get_local_id(0);                  \
+        for (int round = 0; round < rounds; round++) {                                             \
+            size_t i = first + (size_t)round * moved;                                              \
+            for (int n = 0; n < per_item; n += 4, i += 4 * step) {                                 \
+                out[i] = in[i];                                                                    \
+                out[i + step] = in[i + step];                                                      \
+                out[i + 2 * step] = in[i + 2 * step];                                              \
+                out[i + 3 * step] = in[i + 3 * step];                                              \
+            }                                                                                      \
+        }                                                                                          \
+    }
+
 #define EACH8(DO, T)  DO(T, 0) DO(T, 1) DO(T, 2) DO(T, 3) DO(T, 4) DO(T, 5) DO(T, 6) DO(T, 7)
 #define EACH12(DO, T) EACH8(DO, T) DO(T, 8) DO(T, 9) DO(T, 10) DO(T, 11)
 #define EACH16(DO, T) EACH12(DO, T) DO(T, 12) DO(T, 13) DO(T, 14) DO(T, 15)
@@ -145,6 +186,8 @@ SUMS(float)
     COPY(stream##W, WORDS, STREAM, ASK_NOT)                                                        \
     READ(read##W, WORDS, ASK_NOT)                                                                  \
     RUNS(runs##W, WORDS)                                                                           \
+    REREAD(reread##W, WORDS)                                                                       \
+    RECOPY(recopy##W, WORDS)                                                                       \
     FMA(fma##W##x8, FLOATS, EACH8)                                                                 \
     FMA(fma##W##x12, FLOATS, EACH12)                                                               \
     FMA(fma##W##x16, FLOATS, EACH16)                                                               \

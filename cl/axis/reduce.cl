@@ -64,9 +64,13 @@
 #define FIELDS(F) F(ACC, top) F(ACC, sum) F(ACC, compensation)
 #endif
 #define READS   1
+#define FILLED  (!IS_SPREAD && !IS_PLACE)
 #define SQUARED (OP == OP_NORM2 || IS_SPREAD)
 // Few rounds lose few digits; rows have their sums in registers.
 #define ROUNDS (IS_SUM && VECTOR_WIDTH > 1 && !ROWS ? 4 : 1)
+// If lanes run along mid, VECTOR_WIDTH highs are swept before their lanes are combined, all at
+// once, which costs little more than for one of them.
+#define BY_ROWS (ROWS && !PARTED && VECTOR_WIDTH > 1 && VECTORS == 1 && ITEMS == 1 && ITEMS_Y == 1)
 #include "axis/axis.clh"
 #include "axis/reduce_parameters.h"
 #include "base/exp.clh"
@@ -83,6 +87,7 @@
 #define MOST LONG_MAX
 #endif
 
+#if IS_EXTREME || IS_PLACE
 // Maxima are computed as minima of negated numbers; an integer's complement cannot overflow.
 INLINE ACCS order(ACCS x)
 {
@@ -96,26 +101,49 @@ INLINE ACCS order(ACCS x)
     return x;
 #endif
 }
+#endif
 
 INLINE void element(ACCS to[VALUES], const ACCS x[READS], const walk *w, PLACES place)
 {
-#if OP == OP_NORM1
+#if OP == OP_NORM1 || OP == OP_NORM_INF
     to[0] = fabs(x[0]);
-#elif OP == OP_NORM_INF
-    to[0] = order(fabs(x[0]));
 #elif OP == OP_NORM2
     to[0] = x[0] * x[0];
 #elif OP == OP_ANY || OP == OP_ALL
-    to[0] = order(x[0] != (ACCS)0 ? (ACCS)1 : (ACCS)0);
-#else
+    to[0] = x[0] != (ACCS)0 ? (ACCS)1 : (ACCS)0;
+#elif IS_PLACE
     to[0] = order(x[0]);
+#else
+    to[0] = x[0];
 #endif
 }
+
+#if ENDS_FILLED
+INLINE ACCS neutral(void)
+{
+#if OP == OP_PROD
+    return (ACCS)1;
+#elif OP == OP_LOGSUMEXP
+    return (ACCS)-INFINITY;
+#elif IS_EXTREME
+    return order((ACCS)MOST);
+#else
+    return (ACCS)0;
+#endif
+}
+#endif
 
 // ---- sums
 
 #if IS_SUM
 #include "axis/totals.clh"
+
+#if BY_ROWS
+INLINE void set_several(state *s, const ACCS x[UNROLL])
+{
+    set_one(s, sum_of(x), (PLACES)0);
+}
+#endif
 
 INLINE ACCS result_of(const state *s, long n, long correction)
 {
@@ -169,7 +197,7 @@ INLINE ACCS result_of(const state *s, long n, long correction)
 // ---- largest and smallest
 
 #if IS_EXTREME
-#include "base/zeros.clh"
+#include "base/extremes.clh"
 
 INLINE void clear(state *s)
 {
@@ -178,17 +206,35 @@ INLINE void clear(state *s)
 
 INLINE void set_one(state *s, ACCS x, PLACES place)
 {
-    s->best = x;
+    s->best = order(x);
 }
 
 INLINE void take_one(state *a, ACCS x[VALUES], PLACES place)
 {
-    a->best = smaller(a->best, x[0]);
+    a->best = smaller(a->best, order(x[0]));
+}
+
+// Of vectors NaN and the signs of zeros are examined once for all elements; of single elements,
+// as on GPUs, that saves nothing.
+INLINE void set_several(state *s, const ACCS x[UNROLL])
+{
+#if IN_REALS && VECTOR_WIDTH > 1
+    s->best =
+        order(OP == OP_MAX || OP == OP_ANY || OP == OP_NORM_INF ? greatest_of(x) : least_of(x));
+#else
+    ACCS ordered[UNROLL];
+#pragma unroll
+    for (int i = 0; i < UNROLL; i++)
+        ordered[i] = order(x[i]);
+    s->best = TREE(smaller, ordered);
+#endif
 }
 
 INLINE void take(state *a, ACCS x[VALUES][UNROLL], PLACES place, long step)
 {
-    a->best = smaller(a->best, TREE(smaller, x[0]));
+    state several;
+    set_several(&several, x[0]);
+    a->best = smaller(a->best, several.best);
 }
 
 INLINE void join(state *a, const state *b)
@@ -393,192 +439,7 @@ INLINE void write_line(output out, const walk *w, const view *y, columns c, long
     }
 }
 
-// If lanes run along mid, VECTOR_WIDTH highs are swept before their lanes are combined, all at
-// once, which costs little more than for one of them.
-#define BY_ROWS (ROWS && !PARTED && VECTOR_WIDTH > 1 && VECTORS == 1 && ITEMS == 1 && ITEMS_Y == 1)
-
-#if BY_ROWS
-// Prefetches the bytes from p on.
-INLINE void fetch_bytes(global const T *p, long bytes)
-{
-#if ADJACENT
-    for (long i = 0; i < bytes; i += 64)
-        FETCH_AHEAD((size_t)p + i, 2);
-#endif
-}
-
-// The result of each row, in its lane. Memory is read in order: all rows before the next step of
-// the outer axes.
-INLINE void sweep_rows(state *found, const walk *w, const view *x, global const T *X, long first,
-                       long last)
-{
-    state rows[VECTOR_WIDTH];
-    const columns c = columns_of(w, 0, 0);
-    line_cache k = line_cache_at(0, w);
-    PLACES steps[VECTORS];
-    find_steps(steps, w, c);
-    for (int i = 0; i < VECTOR_WIDTH; i++)
-        clear(&rows[i]);
-    const long begin = high_offset(w, x, first);
-    long next = outer_offset(w, x, 0);
-    int taken = 0; // of each row
-    for (long outer = 0; outer < w->outer; outer++) {
-        const long offset = next;
-        if (outer + 1 < w->outer) { // its first row does not follow these
-            next = outer_offset(w, x, outer + 1);
-            fetch_bytes(X + begin + next, min(w->mid * (long)sizeof(BITS), (long)ROW_AHEAD));
-        }
-        int after = taken;
-        for (long high = first; high < last; high++) {
-            const int slot = row_slot((int)(high - first));
-            after = taken;
-            lines row[READS];
-            set_lines(&row[0], X, high_offset(w, x, high) + offset, w, x, (ACC)1);
-            sweep_mid(rows + slot, w, c, row, steps, outer * w->mid, 0, w->lines, &k, &after);
-        }
-        taken = after;
-    }
-#if SQUARED
-    const view *const views[READS] = {x};
-    global const T *const bases[READS] = {X};
-    for (long high = first; high < last; high++) {
-        state *row = &rows[row_slot((int)(high - first))];
-        const long offsets[READS] = {high_offset(w, x, high)};
-        square_again(row, w, views, bases, offsets, (ACC)1, 0, 0);
-#if IS_SUM
-        even_out(row);
-#endif
-    }
-#endif
-    join_rows(rows);
-    copy_state(found, &rows[0]);
-}
-
-// The first n lanes of one vector.
-INLINE void put_vector(state *s, ACCS x, PLACES places, int n)
-{
-    state one;
-    if (n == VECTOR_WIDTH) {
-        set_one(s, x, places);
-        return;
-    }
-    set_one(&one, x, places);
-    clear(s);
-    copy_lanes(s, n, &one);
-}
-
-// The same for rows of one vector, n lanes of it, each `step` behind the one before. The compiler
-// removes what such rows have in common, as compensations of 0. The row `ahead` elements on is
-// prefetched.
-INLINE void sweep_vectors(state *found, lines row[READS], long step, int n, long ahead)
-{
-    state rows[VECTOR_WIDTH];
-    const PLACES places = JOIN(convert_, PLACES)(LANE_NUMBERS);
-#pragma unroll
-    for (int i = 0; i < VECTOR_WIDTH; i++) {
-        fetch_bytes(row[0].at + ahead, VECTOR_WIDTH * sizeof(BITS));
-        ACCS x[VALUES];
-        swept(x, row, 0, 0, n, 0, places);
-        put_vector(&rows[row_slot(i)], x[0], places, n);
-        row[0].at += step;
-        row[0].left -= step;
-    }
-    join_rows(rows);
-    copy_state(found, &rows[0]);
-}
-
-// The same for rows of a few vectors, n lanes in the last.
-INLINE void sweep_few_vectors(state *found, lines row[READS], long step, int last, int n,
-                              long ahead)
-{
-    state rows[VECTOR_WIDTH];
-    const PLACES places = JOIN(convert_, PLACES)(LANE_NUMBERS);
-    for (int i = 0; i < VECTOR_WIDTH; i++) {
-        fetch_bytes(row[0].at + ahead, (last + 1) * VECTOR_WIDTH * sizeof(BITS));
-        state s, all;
-        ACCS x[VALUES];
-        swept(x, row, 0, 0, VECTOR_WIDTH, 0, places);
-        set_one(&s, x[0], places);
-        for (int l = 1; l < last; l++) {
-            swept(x, row, l, 0, VECTOR_WIDTH, 0, places);
-            take_one(&s, x, places + (long)l * VECTOR_WIDTH);
-        }
-        swept(x, row, last, 0, n, 0, places);
-        copy_state(&all, &s);
-        take_one(&all, x, places + (long)last * VECTOR_WIDTH);
-        if (n == VECTOR_WIDTH)
-            copy_state(&s, &all);
-        else
-            copy_lanes(&s, n, &all);
-        copy_state(&rows[row_slot(i)], &s);
-        row[0].at += step;
-        row[0].left -= step;
-    }
-    join_rows(rows);
-    copy_state(found, &rows[0]);
-}
-
-// Rows at equal distances, of few vectors.
-INLINE bool has_short_rows(const walk *w)
-{
-    return w->outer == 1 && w->lines > 0 && w->lines < UNROLL && w->n_high <= 1;
-}
-
-// Short rows are prefetched farther ahead than long ones: this many bytes, or the next one.
-#define SHORT_ROW_AHEAD 8192
-
-// VECTOR_WIDTH of them.
-INLINE void sweep_short_rows(state *found, const walk *w, const view *x, global const T *X,
-                             long first)
-{
-    const long step = w->n_high == 0 ? 0 : x->high[0];
-    const long n_ahead = SHORT_ROW_AHEAD / max((step < 0 ? -step : step) * (long)sizeof(BITS), 1L);
-    const long ahead = step * max(n_ahead, 1L);
-    lines row[READS];
-    set_lines(&row[0], X, high_offset(w, x, first), w, x, (ACC)1);
-    if (w->lines == 1 && w->full == 1)
-        sweep_vectors(found, row, step, VECTOR_WIDTH, ahead);
-    else if (w->lines == 1)
-        sweep_vectors(found, row, step, (int)w->rest, ahead);
-    else
-        sweep_few_vectors(found, row, step, (int)w->lines - 1,
-                          w->rest == 0 ? VECTOR_WIDTH : (int)w->rest, ahead);
-}
-
-INLINE void reduce_rows(const walk *w, const view *x, const view *y, global const T *X,
-                        global Y_TYPE *Y, long first, long last, output out)
-{
-    state found;
-    const bool are_short = has_short_rows(w) && last - first == VECTOR_WIDTH;
-    if (are_short)
-        sweep_short_rows(&found, w, x, X, first);
-#if SQUARED
-    if (!are_short || any_lane(!are_ordinary(found.SQUARES)))
-#else
-    if (!are_short)
-#endif
-        sweep_rows(&found, w, x, X, first, last);
-    const VECTOR(FOUND) results = result_of(&found, out.n, out.correction);
-    FOUND lanes[VECTOR_WIDTH];
-    JOIN(vstore, VECTOR_WIDTH)(results, 0, lanes);
-    if (w->n_high <= 1) { // for short rows high_offset() is expensive
-        global Y_TYPE *at = Y + high_offset(w, y, first);
-        const long step = w->n_high == 0 ? 0 : y->high[0];
-#if RESULT != DTYPE_F16 && RESULT != DTYPE_BF16
-        if (step == 1 && last - first == VECTOR_WIDTH) {
-            RAW_STORE(Y_TYPE, JOIN(convert_, VECTOR(Y_TYPE))(results), at);
-            return;
-        }
-#endif
-        for (int i = 0; i < last - first; i++)
-            put_result(at + i * step, lanes[i]);
-        return;
-    }
-    for (long i = first; i < last; i++)
-        put_result(Y + high_offset(w, y, i), lanes[i - first]);
-}
-
-#endif
+#include "axis/reduce_rows.clh"
 
 kernel GROUP void reduce_lines(REDUCE_LINES_PARAMETERS(DECLARE, COMMA))
 {

@@ -10,9 +10,13 @@
 #ifndef LOG // 1: log-softmax
 #define LOG 0
 #endif
+#ifndef SHORT_ROWS // 1: if they are cached, their largest elements are found first
+#define SHORT_ROWS 0
+#endif
 
 #define FIELDS(F) F(ACC, top) F(ACC, sum) F(ACC, compensation)
 #define READS     1
+#define FILLED    (!CACHED)
 #include "axis/axis.clh"
 #include "base/exp.clh"
 #include "base/sums.clh"
@@ -72,6 +76,20 @@ INLINE operands operands_of(const view *x, global const T *X, const view *y, glo
     return o;
 }
 
+#if ENDS_FILLED
+INLINE ACCS neutral(void)
+{
+    return (ACCS)-INFINITY;
+}
+#endif
+
+#define BY_ROWS                                                                                    \
+    (SHORT_ROWS && CACHED && ROWS && ADJACENT && VECTOR_WIDTH > 1 && VECTORS == 1 && ITEMS == 1 && \
+     ITEMS_Y == 1)
+#if BY_ROWS
+#include "axis/softmax_rows.clh"
+#endif
+
 #if CACHED
 #define CACHE_PARAMETER , local ACCS *cache
 #define CACHE_ARGUMENT  cache
@@ -86,9 +104,13 @@ kernel GROUP void softmax_lines(SOFTMAX_PARAMETERS(DECLARE, COMMA) CACHE_PARAMET
     GET_WALK;
     GET_VIEW(x);
     GET_VIEW(y);
-    local state shared[GROUP_ITEMS];
     const operands o = operands_of(&x, X, &y, Y, scale);
+#if BY_ROWS
+    softmax_rows(&w, &o, masked, cache);
+#else
+    local state shared[GROUP_ITEMS];
     sweep_and_rewrite(&w, &o, masked, shared, CACHE_ARGUMENT);
+#endif
 }
 #else
 kernel GROUP void softmax_parts(SOFTMAX_PARAMETERS(DECLARE, COMMA), global char *scratch)

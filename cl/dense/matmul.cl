@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// C = f(alpha A B + beta C), block by block: for products that are long in m, n and k.
+// C = f(alpha A B + beta C), block by block: for products with large m, n and k.
 //
-//   matmul_blocks  sums of a block of C over all of k, or over a chunk of it to scratch memory
+//   matmul_blocks  sums a block of C over all of k, or over a chunk of k to scratch memory
 //
-// A group goes through k in steps of DEPTH. It stages the step's part of B, as wide as its block,
-// in local memory, in panels as wide as its items have registers for; then A, strip by strip; and
-// multiplies strip by panel, each item ROWS x VECTORS x VECTOR_WIDTH elements of C. If a block is
-// one strip and one panel (GPUs), the sums stay in registers from step to step (matmul_tile.clh),
-// else (CPUs) they are in local memory. Each element of C is summed in the order of k, wherever its
-// block begins.
+// A group goes through k in steps of DEPTH. In each step it stages the part of B that its block
+// needs in local memory, in panels whose width the items' registers limit; then A, strip by strip.
+// It multiplies each strip by each panel; an item computes ROWS x VECTORS x VECTOR_WIDTH elements
+// of C. If a block is one strip and one panel (GPUs), the sums stay in registers from step to step
+// (matmul_tile.clh), else (CPUs) they are in local memory. Each element of C is summed in the order
+// of k, wherever its block begins.
 //
 // Extents, blocks and strides are arguments: one program multiplies all shapes.
-#ifndef ROWS // of C that an item has in registers
+#ifndef ROWS // rows of C that an item has in registers
 #define ROWS 4
 #endif
-#ifndef VECTORS // and vectors in each
+#ifndef VECTORS // vectors in each of these rows
 #define VECTORS 2
 #endif
-#ifndef DEPTH // of a step along k: a multiple of VECTOR_WIDTH
+#ifndef DEPTH // length of a step along k: a multiple of VECTOR_WIDTH
 #define DEPTH 16
 #endif
 #ifndef ONE_TILE // 1: a block is one strip and one panel
@@ -35,8 +35,8 @@
 #define PANEL (ITEMS * VECTORS * VECTOR_WIDTH)
 
 #if !ONE_TILE
-// Row stride of a strip in local memory: rows at multiples of a power of two would share one set of
-// a cache, or one bank.
+// Row stride of a strip in local memory: with a power of two rows would share one set of a cache,
+// or one bank.
 #define PITCH (DEPTH + VECTOR_WIDTH)
 
 #define LINE_BYTES 64
@@ -44,8 +44,8 @@
 
 // ---- staging in local memory
 
-// A part of a factor: lines of n elements, and strides along a line and from line to line. From
-// `first` on, `readable` lines may be read.
+// A part of a factor: n_lines lines of n elements, and strides along a line and from line to line.
+// From `first` on, `readable` lines may be read.
 typedef struct {
     global const T *first;
     int n_lines, readable, n;
@@ -61,8 +61,8 @@ INLINE local ACC *place(local ACC *to, int width, long panel, int line, int j)
 }
 
 #if ITEMS * ITEMS_Y > 1
-// All items copy; neighbouring items copy adjacent elements. Missing elements of lines x wide are
-// set to 0.
+// All items copy; neighbouring items copy adjacent elements. Elements that are missing of lines x
+// wide become 0.
 INLINE void stage(local ACC *to, int width, long panel, part from, int lines, int wide)
 {
     const bool is_transposed = from.along != 1 && from.across == 1;
@@ -78,8 +78,8 @@ INLINE void stage(local ACC *to, int width, long panel, part from, int lines, in
 #else
 #define LINES_AHEAD 8
 
-// Prefetches a line that is copied some lines later: it may be in another page, where hardware
-// prefetchers stop.
+// Prefetches a line that is copied some lines later: it may be in another page, which hardware
+// prefetchers do not reach.
 INLINE void fetch_line(part from, int line)
 {
     if (from.along == 1 && line < from.n_lines)
@@ -105,8 +105,8 @@ INLINE void copy_line(local ACC *to, int width, long panel, part from, int line)
 }
 
 #if VECTOR_WIDTH > 1
-// VECTOR_WIDTH lines, or those up to from.n_lines, by VECTOR_WIDTH elements of each, where lines
-// are adjacent.
+// Copies VECTOR_WIDTH elements of each of VECTOR_WIDTH lines, or fewer up to from.n_lines. Lines
+// are adjacent in memory.
 INLINE void copy_transposed(local ACC *to, int width, long panel, part from, int line, int j)
 {
     ACCS rows[VECTOR_WIDTH];
@@ -120,7 +120,7 @@ INLINE void copy_transposed(local ACC *to, int width, long panel, part from, int
 }
 #endif
 
-// Each line's last vector is padded with zeros.
+// Copies the part; each line's last vector is padded with zeros.
 INLINE void stage(local ACC *to, int width, long panel, part from, int lines, int wide)
 {
 #if VECTOR_WIDTH > 1
@@ -142,12 +142,12 @@ INLINE void stage(local ACC *to, int width, long panel, part from, int lines, in
 
 #define FETCH_PERIOD 8 // steps along k between prefetches
 
-// Lines that an item prefetches a few at a time while it multiplies: all requests at once would
-// wait for each other, and the multiplication for them. In bytes.
+// Lines that an item prefetches a few at a time while it multiplies: if all requests were made at
+// once, they and the multiplication would wait. In bytes.
 typedef struct {
     size_t line;
     long across, next; // to the next line, and to the next panel's share
-    int n, at, due;    // of a line; position in it; requests per period
+    int n, at, due;    // size of a line; position in it; requests per period
 } ahead;
 
 // n_lines lines of n bytes each from address `first`, spread over `depth` steps along k.
@@ -169,8 +169,8 @@ INLINE ahead ahead_of(size_t first, long across, int n_lines, int n, int depth)
 
 #define FETCH_TO_READ(p) FETCH_AHEAD(p, 2)
 
-// What to prefetch while a strip is multiplied by a panel: the panel's share of the next strip of A
-// and of the next step's B, and the part of C that is written.
+// Prefetches while a strip is multiplied by a panel: the panel's share of the next strip of A and
+// of the next step's B, and the part of C that is written.
 typedef struct {
     ahead a, b, c;
 } coming;
@@ -184,7 +184,7 @@ INLINE void fetch_next(coming *next)
 
 // ---- strip by panel
 
-// s += rows x vectors numbers of a strip times a panel, both from the item's first one on.
+// s += strip times panel, in the item's rows x vectors; a and b point to its first elements.
 #define ADD_PRODUCTS(rows, vectors, from, upto)                                                    \
     for (int l = from; l < upto; ++l) {                                                            \
         ACCS right[vectors];                                                                       \
@@ -198,7 +198,7 @@ INLINE void fetch_next(coming *next)
         }                                                                                          \
     }
 
-// The same in local memory, `pitch` from row to row. Each step has its own sum, which is added to
+// The same with sums in local memory, `pitch` from row to row. The sum of each step is added to
 // those before: no sum has more terms than a step has products, or k has steps.
 #define TILE(name, rows, vectors)                                                                  \
     INLINE void add_##name(local ACC *sums, int pitch, local const ACC *a, local const ACC *b,     \
@@ -220,8 +220,8 @@ INLINE void fetch_next(coming *next)
         }                                                                                          \
     }
 
-// An item may have fewer rows and vectors. Few sizes of partial tiles are compiled, to save compile
-// time.
+// An item may have fewer rows and vectors. Only a few sizes of partial tiles are compiled, to save
+// compile time.
 #define TILES(name, rows)                                                                          \
     TILE(name##_all, rows, VECTORS)                                                                \
     TILE(name##_one, rows, 1)                                                                      \
@@ -271,14 +271,14 @@ INLINE void add_tile(local ACC *sums, int pitch, local const ACC *a, local const
 
 // ---- blocks
 
-// Factors of one product, and the chunk of k that is summed up.
+// The factors of one product, and the chunk of k that is summed.
 typedef struct {
     global const T *A, *B;
     long a_row, a_column, b_row, b_column;
     int begin, end;
 } product;
 
-// product p, of chunk z of n_batches x n_chunks; empty if z is past the last.
+// Declares product p, for chunk z of n_batches x n_chunks; empty if z is beyond the last.
 #define FIND_PRODUCT(p, z)                                                                         \
     product p;                                                                                     \
     {                                                                                              \
@@ -331,7 +331,7 @@ INLINE part part_of_B(const product *p, block at, int from)
     return b;
 }
 
-// What to prefetch for the first panel of a strip: the next strip, or the first strip of the next
+// The prefetches for the first panel of a strip: the next strip, or the first strip of the next
 // step or product; the strip's share of the next step's B; in the last step the strip's rows of C.
 INLINE coming coming_at(const product *now, const product *then, const ending *e, block at,
                         int strip, int from)
@@ -344,8 +344,8 @@ INLINE coming coming_at(const product *now, const product *then, const ending *e
     const part b = part_of_B(next, at, next_from);
     const int n_panels = (at.n_columns + PANEL - 1) / PANEL;
     const int n_strips = (at.n_rows + STRIP - 1) / STRIP;
-    // Not in the branch that uses them: there LLVM 18 would need a second pass, at which PoCL 6.0
-    // ends the process.
+    // Divide outside the branch that uses the quotients: inside, LLVM 18 would need a second pass,
+    // in which PoCL 6.0 ends the process.
     const int a_share = (a.n_lines + n_panels - 1) / n_panels;
     const int share = (b.n_lines + n_strips - 1) / n_strips, first = strip / STRIP * share;
     const int size = sizeof(T), c_size = sizeof(TYPE_OF(OUT));
@@ -361,7 +361,7 @@ INLINE coming coming_at(const product *now, const product *then, const ending *e
     return c;
 }
 
-// Vectors of the item in a panel of which n_columns columns exist.
+// The item's vectors in a panel that has n_columns columns.
 INLINE int vectors_in(int n_columns)
 {
     const int behind = n_columns - (int)get_local_id(0) * VECTOR_WIDTH;
@@ -369,7 +369,7 @@ INLINE int vectors_in(int n_columns)
                        : min(VECTORS, (behind + ITEMS * VECTOR_WIDTH - 1) / (ITEMS * VECTOR_WIDTH));
 }
 
-// Passes beta and C's stride as constants if C's rows are contiguous and nothing is added.
+// Makes beta and C's stride constants if C's rows are contiguous and nothing is added.
 INLINE void finish_block(local const ACC *sums, int pitch, const ending *e, block at)
 {
     const bool is_plain = !e->is_chunk && e->beta == 0 && e->c_column == 1;
@@ -388,7 +388,7 @@ INLINE void finish_block(local const ACC *sums, int pitch, const ending *e, bloc
 }
 #endif
 
-// Groups are counted along columns, rows and products; chunks of one product are consecutive.
+// Groups are numbered along columns, rows and products; chunks of one product are consecutive.
 kernel GROUP void matmul_blocks(FACTOR(A), FACTOR(B), BATCH, ENDING,
                                 BLOCKS_PARAMETERS(DECLARE, COMMA))
 {

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// C = f(alpha A B + beta C + bias) with A sparse, by rows (CSR), or for means alpha A B with each
-// row divided by the number of its entries. N-tiles, groups and the epilogue: n_tiles.clh.
+// C = f(alpha A B + beta C + bias) with A sparse, by rows (CSR). For means each row of A B is
+// divided by the number of its entries. N-tiles, groups and the epilogue: n_tiles.clh.
 //
 //   spmm_csr_rows        rows_per_item rows, one after the other; skips long rows
-//   spmm_csr_k_blocks    the same, but rows of k_block_from entries or more side by side, one
-//                        k-block of B at a time
+//   spmm_csr_k_blocks    the same, but rows of k_block_from entries or more together, one k-block
+//                        of B at a time
 //   spmm_csr_segments    the same, with the segments of a plan
 //   spmm_csr_row_chunks  sums of one n-tile over one row chunk of a long row, to scratch memory
 //   spmm_csr_combine     adds the row chunks of a long row, in order
-//   spmm_scale           of scale.clh: C = f(beta C + bias), in rows that no entry of A changes
-//   spmm_start_queues    of queue.clh, before spmm_csr_rows
-//   spmm_pack            B to scratch memory as [n-tile][k][N_TILE], where the others then read it
+//   spmm_scale           in scale.clh: C = f(beta C + bias), in rows that no entry of A changes
+//   spmm_start_queues    in queue.clh; runs before spmm_csr_rows
+//   spmm_pack            copies B to scratch memory as [n-tile][k][N_TILE], for the other kernels
 //
-// The first two may stage their n-tile of B in local memory; the others do not.
+// Only the first two may stage their n-tile of B in local memory.
 #include "base/types.clh"
 
 #ifndef STAGE // entries of a row staged in local memory at a time; 0: none
@@ -45,11 +45,12 @@
 #define MOST_ROWS 64
 #endif
 
-// With one lane each entry of an iteration has its own sums, to hide the latency of an addition. On
-// a GPU many items hide it, and registers are few.
+// With one lane each entry of an iteration has its own sums, to hide the latency of additions. On a
+// GPU many items hide it, and registers are few.
 #define SUMS (LANES == 1 ? UNROLL : 1)
 
-// Whole n-tiles are read by pairs; until the end vectors of sums have even and odd columns in turn.
+// Whole n-tiles are read by pairs. Then vectors of sums alternately have the even and the odd
+// columns, until end_pairs().
 #define N_TILES_GO_IN_PAIRS (!STAGED_B && GO_IN_PAIRS(COLUMNS_ADJACENT))
 
 #if N_TILES_GO_IN_PAIRS
@@ -70,7 +71,7 @@ INLINE void end_pairs(ACCS sums[VECTORS], const columns c)
         from_pairs(sums);
 }
 
-// sums += a * row k of B, in the item's columns. B begins at the first of them.
+// sums += a * row k of B, in the item's columns. B points to the first of them.
 INLINE void add_row(ACCS sums[VECTORS], ACC a, long k, const rows_of_B B, const columns c,
                     bool whole)
 {
@@ -92,8 +93,8 @@ INLINE void add_row(ACCS sums[VECTORS], ACC a, long k, const rows_of_B B, const 
 #endif
 }
 
-// Entries as the main loop reads them: in local memory, from the tile's first on, or in global
-// memory.
+// Entries that the main loop reads: in local memory, where positions count from the tile's first
+// entry, or in global memory.
 #if STAGE
 typedef struct {
     local const INDEX *indices;
@@ -115,8 +116,8 @@ INLINE ACC value_at(const tile A, POSITION e)
 }
 
 #if LANES > 1
-// The loads of an iteration are in flight together: compilers for GPUs do not move loads, and items
-// wait at their first use.
+// Issues all loads of an iteration before their first use: items wait there, and compilers for GPUs
+// do not move loads.
 INLINE ACCS of_row(long k, int v, const rows_of_B B, const columns c, bool whole)
 {
 #if STAGED_B
@@ -126,7 +127,7 @@ INLINE ACCS of_row(long k, int v, const rows_of_B B, const columns c, bool whole
 #endif
 }
 
-// The n entries from e on; n is at most UNROLL and known to the compiler.
+// Adds the n entries from e on; n is a constant for the compiler, at most UNROLL.
 INLINE void add_unrolled(ACCS sums[VECTORS], const tile A, POSITION e, int n, const rows_of_B B,
                          const columns c, bool whole)
 {
@@ -220,9 +221,8 @@ typedef struct {
 #endif
 
 #if STAGE
-// Copies those of the entries first .. first + STAGE - 1 that are before `stop` to local memory.
-// `first` is on a LOAD boundary, so the copy may begin with entries of the row before, which are
-// not added.
+// Copies the entries first .. first + STAGE - 1 that are before `stop` to local memory. `first` is
+// on a LOAD boundary, so the copy may begin with entries of the row before, which are not added.
 INLINE void stage_entries(local INDEX *indices, local BITS *values, const entries A, long first,
                           long stop)
 {
@@ -246,7 +246,7 @@ INLINE void stage_entries(local INDEX *indices, local BITS *values, const entrie
 }
 #endif
 
-// The first entry of a part of n entries; parts have equal lengths but for the last ones.
+// The first of the entries of a part, if n entries are split; only the last parts may be shorter.
 INLINE POSITION part_from(POSITION n, int part)
 {
     return ROW_SPLIT == 1 ? part * n : min(n, (n + ROW_SPLIT - 1) / ROW_SPLIT * part);
@@ -282,7 +282,7 @@ INLINE void clear_sums(ACCS sums[SUMS][VECTORS])
             sums[u][v] = 0;
 }
 
-// Sums to sums of each entry of an iteration, and back.
+// Converts sums to one set for each entry of an iteration, and back.
 INLINE void spread_sums(ACCS near[SUMS][VECTORS], ACCS sums[VECTORS])
 {
     clear_sums(near);
@@ -302,8 +302,8 @@ INLINE void combine_sums(ACCS sums[VECTORS], ACCS near[SUMS][VECTORS])
     }
 }
 
-// total = sum over the entries start .. stop - 1, in the item's columns; with ROW_SPLIT only in the
-// first part. Every item of the group must call it.
+// total = sum over the entries start .. stop - 1, in the item's columns. With ROW_SPLIT only the
+// first part has the total. Every item of the group must call it.
 INLINE void sum_entries(ACCS total[VECTORS], const entries A, long start, long stop,
                         const rows_of_B B, const columns c, const shared S)
 {
@@ -354,7 +354,7 @@ INLINE void sum_entries(ACCS total[VECTORS], const entries A, long start, long s
     combine_parts(total, S.sums);
 }
 
-// Ends n sums of one row.
+// Divides the n sums of one row for MEAN.
 INLINE void finish_sums(ACCS *sums, int n, global const OFFSET *offsets, int row)
 {
 #if MEAN
@@ -365,7 +365,7 @@ INLINE void finish_sums(ACCS *sums, int n, global const OFFSET *offsets, int row
 #endif
 }
 
-// A row of C from sums of that row.
+// Writes a row of C from its sums.
 #define PUT_ROW(sums, number)                                                                      \
     do {                                                                                           \
         finish_sums(sums, VECTORS, offsets + offsets_start, number);                               \
@@ -409,15 +409,15 @@ kernel ROW_SPLIT_GROUP void spmm_csr_rows(PATTERN, DENSE_B, DENSE_C, SCALARS, RO
     }
 }
 
-// sums += the entries from `e` on whose columns are below `limit`, or all up to `stop` if a plan
-// has found them (is_found); returns the next entry. For sorted columns this is a k-block. For
-// unsorted ones it may include columns above the limit, as only the last of an iteration is
-// compared, and it ends at the first one that is found above it; the last k-block, up to k, takes
-// the rest.
+// Adds the entries from `e` on whose columns are below `limit` or, if a plan has found the segment
+// (is_found), all entries up to `stop`; returns the next entry. With sorted columns this is a
+// k-block. With unsorted columns it ends at the first compared column that is not below the limit,
+// and may include others, as only the last column of an iteration is compared; the last k-block, up
+// to k, takes the rest.
 INLINE long add_k_block(ACCS sums[VECTORS], const entries A, long e, long stop, bool is_found,
                         int limit, const rows_of_B B, const columns c, bool whole)
 {
-    ACCS near[SUMS][VECTORS]; // in registers
+    ACCS near[SUMS][VECTORS]; // stay in registers
     spread_sums(near, sums);
     const long first = e;
 #if UNROLL > 1
@@ -429,14 +429,15 @@ INLINE long add_k_block(ACCS sums[VECTORS], const entries A, long e, long stop, 
 #endif
     for (; e < stop && (is_found || A.indices[e] < limit); ++e)
         add_row(near[0], value_of(A, e), A.indices[e], B, c, whole);
-    if (!STAGED_B) // rows of a copy have few k-blocks
+    if (!STAGED_B) // rows have few k-blocks in a copy
         prefetch_entries(A, e, e - first);
     combine_sums(sums, near);
     return e;
 }
 
-// Whether a row has too few entries in a k-block to make up for loading its sums: then sums has all
-// of its entries. Items of a group stage entries together, so that every one must call this.
+// Whether a row is too short for k-blocks, because loading its sums would cost too much: then
+// `sums` has all of its entries. Every item of a group must call this, because they stage entries
+// together.
 INLINE bool sum_if_short(ACCS sums[VECTORS], const row_entries mine, int k_block_from,
                          const entries A, const rows_of_B B, const columns c, const shared S)
 {
@@ -445,9 +446,9 @@ INLINE bool sum_if_short(ACCS sums[VECTORS], const row_entries mine, int k_block
     return is_short;
 }
 
-// Rows side by side share k_block rows of B, in the n-tile's columns, while these are in the
-// nearest cache. Their sums are in private memory. Short rows are summed first. Where a group has
-// several row blocks, rows of one wait for rows of the next as long as there is room.
+// An item's rows share k_block rows of B, in the n-tile's columns, while these are in the nearest
+// cache. Their sums are in private memory. Short rows are summed first. If a group has several row
+// blocks, rows of one wait for rows of the next while there is room.
 kernel GROUP void spmm_csr_k_blocks(PATTERN, DENSE_B, DENSE_C, SCALARS, ROW_BLOCKS,
                                     K_BLOCKS_PARAMETERS(DECLARE, COMMA))
 {
@@ -498,9 +499,9 @@ kernel GROUP void spmm_csr_k_blocks(PATTERN, DENSE_B, DENSE_C, SCALARS, ROW_BLOC
 }
 
 #if !STAGED_B
-// The same with a plan: the entries of one row in one k-block are a segment, and the plan has
-// sorted each item's segments by k-block, then by length, so that the processor predicts the ends
-// of loops. Segment q has segments[q] / MOST_ROWS entries from segment_entries[q] on, of the item's
+// The same with a plan: the entries of one row in one k-block are a segment. The plan has sorted
+// each item's segments by k-block, then by length, so that the processor predicts the ends of
+// loops. Segment q has segments[q] / MOST_ROWS entries from segment_entries[q] on, of the item's
 // row segments[q] % MOST_ROWS. Rows of fewer than k_block_from entries have none.
 kernel GROUP void spmm_csr_segments(PATTERN, DENSE_B, DENSE_C, SCALARS, ORDERED,
                                     SEGMENTS_PARAMETERS(DECLARE, COMMA))
@@ -511,7 +512,7 @@ kernel GROUP void spmm_csr_segments(PATTERN, DENSE_B, DENSE_C, SCALARS, ORDERED,
     DECLARE_ROWS_OF_B(matrix)
     global RESULT_T *out = C + c_start + GROUP_ALONG_Z * c_batch;
     ACCS sums[MOST_ROWS][VECTORS];
-    int numbers[MOST_ROWS]; // of rows that are not written yet; else -1
+    int numbers[MOST_ROWS]; // of rows that are not written yet, else -1
     for (int i = 0; i < rows_per_item; ++i) {
         const row_entries mine = ROW_AT(get_group_id(0), i);
         ACCS own[VECTORS];
@@ -544,8 +545,8 @@ kernel GROUP void spmm_csr_segments(PATTERN, DENSE_B, DENSE_C, SCALARS, ORDERED,
         }
 }
 
-// `list`, if has_list, has the p of each row chunk, which begins at entry p * row_chunk of A; else
-// p = 0 .. n_row_chunks - 1. Sums of the i-th go to scratch[batch][i][n].
+// Row chunk p begins at entry p * row_chunk of A. With has_list `list` has the p of each row chunk;
+// else p = 0 .. n_row_chunks - 1. The sums of the i-th go to scratch[batch][i][n].
 kernel ROW_SPLIT_GROUP void spmm_csr_row_chunks(PATTERN, DENSE_B, int n,
                                                 ROW_CHUNKS_PARAMETERS(DECLARE, COMMA, SOLE_OUT))
 {
@@ -568,7 +569,7 @@ kernel ROW_SPLIT_GROUP void spmm_csr_row_chunks(PATTERN, DENSE_B, int n,
 }
 #endif
 
-// Item (i, x): vector x of the long row whose first row chunk is the i-th.
+// Item (i, x) computes vector x of the long row whose first row chunk is the i-th.
 kernel GROUP void spmm_csr_combine(PATTERN, DENSE_C, SCALARS,
                                    ROW_CHUNKS_PARAMETERS(DECLARE, COMMA, SOLE_IN))
 {
@@ -592,7 +593,7 @@ kernel GROUP void spmm_csr_combine(PATTERN, DENSE_C, SCALARS,
     write_vector(sum, alpha, beta, BIAS_OF(row), out, C_STRIDE, (int)owned, column);
 }
 
-// Item (lane, row): its vectors of rows_per_item rows, moved back ones too, in the order in which
+// Each item copies its vectors of rows_per_item rows, also those moved back, in the order in which
 // add_row() reads them.
 kernel GROUP void spmm_pack(DENSE_B, PACK_PARAMETERS(DECLARE, COMMA))
 {

@@ -12,7 +12,7 @@ typedef struct weft_csr_dense_params {
     size_t size;        // sizeof(weft_csr_dense_params): WEFT_CSR_DENSE() fills it in
     double threshold;   // weft_dense_to_csr*(): 0 or above; 0 keeps every non-zero
     const char *tiling; // NULL: weft chooses; else as the describe functions print it
-    cl_mem workspace;   // scratch of the caller's; NULL: the context's pool
+    cl_mem workspace;   // the caller's scratch memory; NULL: the context's pool
     cl_uint n_wait;     // events to wait for
     const cl_event *wait;
     cl_event *event; // completes with the call; the caller releases it
@@ -24,7 +24,7 @@ typedef struct weft_csr_dense_params {
 //
 //   A  CSR [m x k]     f32, f64, f16 or bf16 values; i32 or i64 offsets; i32 or i16 indices
 //   D  dense [m x k], or [batch x m x k]   the same data type; any strides, fastest with stride 1
-//                      along k; no two elements at one place, and no byte shared with A
+//                      along k; elements must not overlap each other or A
 //
 // Every element of D is written: 0 where A has no entry, the bits of the entry where it has one,
 // and where it has several their sum, in f32 (f64 for f64), in their order, rounded once. Of a
@@ -39,8 +39,8 @@ typedef struct weft_csr_dense_params {
 //
 // Enqueues and returns; it blocks only while a kernel is compiled for the first time. Buffers stay
 // yours; keep them until `event` completes. The same input gives the same bits.
-// Nothing is enqueued where a check fails: WEFT_BAD_ARGUMENT, WEFT_BAD_SHAPE, WEFT_BAD_DTYPE,
-// WEFT_BAD_BUFFER, WEFT_UNSUPPORTED (f64 on a device without).
+// Nothing is enqueued if a check fails: WEFT_BAD_ARGUMENT, WEFT_BAD_SHAPE, WEFT_BAD_DTYPE,
+// WEFT_BAD_BUFFER, WEFT_UNSUPPORTED (f64 on a device without it).
 // Thread-safety: any thread; calls on one in-order queue keep their order.
 WEFT_API weft_status weft_csr_to_dense(weft_context *ctx, cl_command_queue queue, const weft_csr *A,
                                        const weft_tensor *D, const weft_csr_dense_params *params);
@@ -59,7 +59,7 @@ WEFT_API weft_status weft_csr_to_dense(weft_context *ctx, cl_command_queue queue
 // the threshold is rounded (by way of f32 if that is f16 or bf16): with 0.1 an f32 of 0.1f is not
 // kept, and with 70000 no f16 but NaN, as it is rounded to infinity. f64 is compared also on
 // devices that do not compute with it, subnormals also where arithmetic would flush them. D and the
-// threshold must be those of the first step; with others rows come out short or invalid, but
+// threshold must be those of the first step; with others rows are incomplete or invalid, but
 // nothing is written beyond them.
 //
 // m and k up to 2^31 - 1, and m k up to 2^31 - 1 with i32 offsets. No byte of A that is written is
@@ -75,16 +75,15 @@ WEFT_API weft_status weft_dense_to_csr(weft_context *ctx, cl_command_queue queue
                                        const weft_csr_dense_params *params);
 
 // Bytes of scratch memory that weft_dense_to_csr_count() needs; 0 where it needs none, as the other
-// two never do. Compiles what the call will run, because the tiling depends on the compiled
-// kernels, too.
+// two never do. Compiles the call's kernels, because the tiling depends on them too.
 WEFT_API weft_status weft_dense_to_csr_workspace(weft_context *ctx, const weft_tensor *D,
                                                  const weft_csr *A,
                                                  const weft_csr_dense_params *params,
                                                  size_t *bytes);
 
-// What weft_csr_to_dense() or weft_dense_to_csr() would do with these operands, in words, as
-// snprintf() does it. Compiles as above. The line is the tiling (its fields:
-// docs/kernels/spgemm.md). Returns the length, or -1 after a failure.
+// Describe weft_csr_to_dense() and weft_dense_to_csr() of these operands in words, like snprintf().
+// Compiles as above. The text is the tiling (its fields: docs/kernels/spgemm.md). Returns the
+// length, or -1 after a failure.
 WEFT_API int weft_csr_to_dense_describe(weft_context *ctx, const weft_csr *A, const weft_tensor *D,
                                         const weft_csr_dense_params *params, char *text,
                                         size_t size);

@@ -13,7 +13,7 @@ typedef struct weft_csr_transpose_params {
     const weft_tensor *source; // NULL, or an output [nnz] of A's offset data type, any stride:
                                // entry e of T is entry source[e] of A
     const char *tiling; // NULL: weft chooses; else as weft_csr_transpose_describe() prints it
-    cl_mem workspace;   // scratch of the caller's; NULL: the context's pool
+    cl_mem workspace;   // the caller's scratch memory; NULL: the context's pool
     cl_uint n_wait;     // events to wait for
     const cl_event *wait;
     cl_event *event; // completes with the call; the caller releases it
@@ -38,11 +38,11 @@ typedef struct weft_csr_transpose_params {
 // written out of bounds.
 //
 // Enqueues and returns; nothing is read back. It blocks only while a kernel is compiled for the
-// first time, and where scratch memory in use by unfinished calls leaves too little (a workspace of
-// the caller's avoids that; it shares no byte with an operand, and is the call's until `event`
-// completes). Buffers stay yours; keep them until `event` completes.
+// first time, and if unfinished calls use too much scratch memory (a workspace of the caller's
+// avoids that; it must not overlap an operand, and belongs to the call until `event` completes).
+// Buffers stay yours; keep them until `event` completes.
 // The same input gives the same bits.
-// Nothing is enqueued where a check fails: WEFT_BAD_ARGUMENT, WEFT_BAD_SHAPE, WEFT_BAD_DTYPE,
+// Nothing is enqueued if a check fails: WEFT_BAD_ARGUMENT, WEFT_BAD_SHAPE, WEFT_BAD_DTYPE,
 // WEFT_BAD_BUFFER, WEFT_NO_MEMORY.
 // Thread-safety: any thread; calls on one in-order queue keep their order.
 //
@@ -53,16 +53,16 @@ WEFT_API weft_status weft_csr_transpose(weft_context *ctx, cl_command_queue queu
                                         const weft_csr *A, const weft_csr *T,
                                         const weft_csr_transpose_params *params);
 
-// Bytes of scratch memory that such a call needs; 0 where it needs none. Compiles what the call
-// will run, because the tiling depends on the compiled kernels, too.
+// Bytes of scratch memory that such a call needs, or 0. Compiles the call's kernels, because the
+// tiling depends on them too.
 WEFT_API weft_status weft_csr_transpose_workspace(weft_context *ctx, const weft_csr *A,
                                                   const weft_csr *T,
                                                   const weft_csr_transpose_params *params,
                                                   size_t *bytes);
 
-// What weft_csr_transpose() would do with these operands, in words, as snprintf() does it. Compiles
-// as above. The text after the ';' is the tiling (its fields: docs/kernels/spgemm.md). Returns the
-// length, or -1 after a failure.
+// Describes weft_csr_transpose() of these operands in words, like snprintf(). Compiles as above.
+// The text after the ';' is the tiling (its fields: docs/kernels/spgemm.md). Returns the length, or
+// -1 after a failure.
 WEFT_API int weft_csr_transpose_describe(weft_context *ctx, const weft_csr *A, const weft_csr *T,
                                          const weft_csr_transpose_params *params, char *text,
                                          size_t size);

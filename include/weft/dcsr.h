@@ -58,7 +58,7 @@ WEFT_API weft_status weft_dcsr_check(weft_context *ctx, cl_command_queue queue,
 typedef struct weft_dcsr_params {
     size_t size;      // sizeof(weft_dcsr_params): WEFT_DCSR() fills it in
     int items;        // of a group, a power of two; 0: chosen for the device
-    cl_mem workspace; // scratch of the caller's; NULL: the context's pool
+    cl_mem workspace; // the caller's scratch memory; NULL: the context's pool
     cl_uint n_wait;   // events to wait for
     const cl_event *wait;
     cl_event *event; // completes with the call; the caller releases it
@@ -77,10 +77,10 @@ typedef struct weft_dcsr_params {
 // places as they were.
 //
 // Both enqueue on the caller's queue. They block, besides, only while a kernel is compiled for the
-// first time, and where scratch memory in use by unfinished calls leaves too little (a workspace of
-// the caller's avoids that; it shares no byte with an operand, and is the call's until `event`
-// completes). Buffers stay yours; keep them until `event` completes.
-// Nothing is enqueued where a check fails: WEFT_BAD_ARGUMENT, WEFT_BAD_SHAPE, WEFT_BAD_DTYPE,
+// first time, and if unfinished calls use too much scratch memory (a workspace of the caller's
+// avoids that; it must not overlap an operand, and belongs to the call until `event` completes).
+// Buffers stay yours; keep them until `event` completes.
+// Nothing is enqueued if a check fails: WEFT_BAD_ARGUMENT, WEFT_BAD_SHAPE, WEFT_BAD_DTYPE,
 // WEFT_BAD_BUFFER, WEFT_NO_MEMORY.
 // Thread-safety: any thread; calls on one in-order queue keep their order.
 //

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rehearsals: dry runs of calls, and their plans' reasons, on a device that need not exist.
+// Rehearsals: dry runs of calls, with their plans' reasons, for a device that need not exist.
 //
-// A context made here takes the calls of weft like any other: operands are checked, the work is
-// planned, and build options, arguments and sizes are made, all by the code of real calls. Then
-// nothing is enqueued: the launches are recorded.
+// A context made here takes the calls of weft like any other. The code of real calls checks
+// operands, plans, and makes build options, arguments and sizes. Then launches are recorded, not
+// enqueued.
 //
 //     weft_rehearsal_create(&ctx, weft_profile_find("h100"), NULL);
 //     const weft_tensor A = weft_matrix(weft_rehearsal_buffer(ctx, NULL), WEFT_F32, m, k);
@@ -25,7 +25,7 @@ typedef struct weft_refusal {
 } weft_refusal;
 
 // A kernel that would have been enqueued, `times` times in a row. With more than 65535 groups along
-// y or z it is divided into stretches, each a launch like any other.
+// y or z it is divided into stretches, each a launch of its own.
 typedef struct weft_rehearsed_launch {
     const char *source, *kernel; // "spmm", "spmm_csr_rows"
     const char *options;         // "-D DTYPE=DTYPE_F32 ..."; the compiler gets -cl-std=CL1.2 too
@@ -41,38 +41,37 @@ typedef struct weft_rehearsed_launch {
 
 typedef struct weft_rehearsal {
     size_t n_refusals, n_launches;
-    const weft_refusal *refusals;          // in the order of the plan's questions, none twice
+    const weft_refusal *refusals;          // in the order of the plan's decisions, none twice
     const weft_rehearsed_launch *launches; // in order
-    size_t scratch_bytes;                  // the most that one call took from the context's pool
+    size_t scratch_bytes;                  // the most that one call used from the context's pool
 } weft_rehearsal;
 
-// A context for rehearsals, on one thread at a time; weft_context_destroy() ends it. It plans with
-// `limits`, which are copied. `real` NULL: no OpenCL is called, and nothing is compiled. Else it
-// shares the device of `real`, on which the kernels are compiled and queried for their limits, as
-// in a real call, with the log and the cache folder of `real`; `limits` may then be NULL for those
-// of `real`, else they are clamped to the device's capacity.
+// A context for rehearsals, on one thread at a time; weft_context_destroy() destroys it. It plans
+// with `limits`, which are copied. If `real` is NULL, OpenCL is not called, and nothing is
+// compiled. Else kernels are compiled for the device of `real` and queried for their limits, as in
+// a real call, with the log and the cache folder of `real`; then NULL `limits` are those of `real`,
+// and others are clamped to the device's capacity.
 //
-// Calls need no queue: it may be NULL, and events are returned NULL. Calls that copy between host
-// and device, as weft_csr_create() or formats that count their entries do, fail with
-// WEFT_UNSUPPORTED. Fails as weft_context_create(); WEFT_BAD_ARGUMENT also if both are NULL.
+// The queue of calls may be NULL, and events are returned as NULL. Calls that copy between host and
+// device, such as weft_csr_create() or conversions that count entries, fail with WEFT_UNSUPPORTED.
+// Fails as weft_context_create(); WEFT_BAD_ARGUMENT also if both are NULL.
 WEFT_API weft_status weft_rehearsal_create(weft_context **out, const weft_limits *limits,
                                            const weft_context *real);
 
-// A handle for a buffer in the rehearsals of `ctx` alone, as large as any view of it. Never
-// released, nor passed to OpenCL: it is not an OpenCL object. Calls that read arrays on the host,
-// as weft_spmm_plan_create() reads a pattern, read them at `data`, which stays the caller's and
-// must be as large as the views; NULL if nothing is read. NULL for a context that does not
-// rehearse, and after so many:
+// A handle for a buffer in the rehearsals of `ctx` alone, large enough for any view. It is not an
+// OpenCL object: do not release it or pass it to OpenCL. Calls that read arrays on the host, as
+// weft_spmm_plan_create() reads a pattern, read them at `data`, which stays the caller's and must
+// be as large as the views; NULL if nothing is read. Returns NULL if the context does not rehearse,
+// and after so many:
 enum { WEFT_REHEARSAL_BUFFERS = 64 };
 WEFT_API cl_mem weft_rehearsal_buffer(weft_context *ctx, const void *data);
 
-// From here to the end, refusals and launches of calls are recorded; the earlier record is dropped.
-// Rehearsals of other contexts are independent. WEFT_BAD_ARGUMENT for a context that does not
-// rehearse.
+// Starts a record of refusals and launches, and drops the earlier one. Contexts record
+// independently. WEFT_BAD_ARGUMENT for a context that does not rehearse.
 WEFT_API weft_status weft_rehearsal_begin(weft_context *ctx);
 
-// The record since then. Valid until the next begin, or the context's end; NULL without memory, or
-// without a begin.
+// Ends and returns the record. Valid until the next begin, or until the context is destroyed; NULL
+// without memory, or without a begin.
 WEFT_API const weft_rehearsal *weft_rehearsal_end(weft_context *ctx);
 
 WEFT_END

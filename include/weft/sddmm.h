@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// SDDMM: a product of dense matrices, sampled where a sparse one has entries.
+// SDDMM: a product of dense matrices, sampled at the entries of a sparse matrix.
 #ifndef WEFT_SDDMM_H
 #define WEFT_SDDMM_H
 
@@ -10,9 +10,9 @@ WEFT_BEGIN
 
 typedef struct weft_sddmm_params {
     size_t size;        // sizeof(weft_sddmm_params): WEFT_SDDMM() fills it in
-    bool indicator;     // C says where, and its values, which may be NULL, are not read
+    bool indicator;     // only C's pattern is used; its values, which may be NULL, are not read
     const char *tiling; // NULL: weft chooses; else as weft_sddmm_describe() prints it
-    cl_mem workspace;   // scratch of the caller's; NULL: from the context's pool
+    cl_mem workspace;   // the caller's scratch memory; NULL: from the context's pool
     cl_uint n_wait;     // events to wait for
     const cl_event *wait;
     cl_event *event; // completes with the result; the caller releases it
@@ -24,60 +24,59 @@ typedef struct weft_sddmm_params {
 //
 //     d[e] = alpha (sum over l of a[i, l] b[l, j]) c[e] + beta d[e]
 //
-// or without the factor c[e], with params->indicator.
+// With params->indicator there is no factor c[e].
 //
 //   A  dense [m x k]     any strides, fastest with stride 1 along k; f32, f64, f16 or bf16
 //   B  dense [k x n]     any strides, fastest with stride 1 along k: a row-major B^T, [n x k], is
 //                        the view {.shape = {k, n}, .stride = {1, k}}
 //   C  sparse CSR [m x n]   values as A; i32 or i64 offsets; i32 or i16 indices
 //   D  values for C's entries, [nnz] in C's order, stride 1. It may be C's own values (the same
-//      buffer and start); else no byte is shared with A, B or what is read of C.
+//      buffer and start); else it must not overlap A, B or the arrays of C that are read.
 //
-// All have one data type, or D is f32 where A, B and C are f16 or bf16. Sums, alpha and beta are
-// f32 (f64 for f64); the order of sums depends on the tiling, the context and, for bf16, on whether
-// B has stride 1 along k: the same input gives the same bits. Products are summed by tiles of k, of
-// at least 64 products each, and then the tiles: up to k = 2^18 no f32 sum has more than 4096 terms
-// of either, and D is off by at most 2^13 u sum |a b| |alpha c|, u = 2^-24, before it is rounded to
-// its data type. D as the values of a CSR with C's pattern is an operand for weft_spmm().
-// Where A or B is sparse itself, weft_sddmm_sparse() takes the product.
+// All have one data type, or D is f32 if A, B and C are f16 or bf16. Sums, alpha and beta are f32
+// (f64 for f64); the order of sums depends on the tiling, the context and, for bf16, on whether B
+// has stride 1 along k: the same input gives the same bits. Products are summed in tiles of k, of
+// at least 64 products each, and then the tiles are added: up to k = 2^18 neither f32 sum has more
+// than 4096 terms, and the error of D is at most 2^13 u sum |a b| |alpha c|, u = 2^-24, before it
+// is rounded to its data type. A CSR with C's pattern and the values D is an operand for
+// weft_spmm(). If A or B is sparse, use weft_sddmm_sparse().
 //
-// A batch: with A [batch x m x k], B [batch x k x n] and D [batch x nnz] each pair of matrices is
-// sampled at C's pattern; where C->values_batch_stride is not 0, with values of its own.
+// A batch: A [batch x m x k], B [batch x k x n] and D [batch x nnz]. Each product is sampled at C's
+// pattern and, if C->values_batch_stride is not 0, has its own values of C.
 //
-// beta == 0 never reads D, which may hold anything, NaN included. alpha == 0 reads neither A, B nor
-// C's values, and k == 0 is the same: D = beta D. Inf and NaN go through as in the formula; rows of
-// A and columns of B that no entry names change nothing. No entries or no batch: nothing to do.
+// If beta == 0, D is not read and may hold anything, also NaN. If alpha == 0 or k == 0, A, B and
+// C's values are not read: D = beta D. Inf and NaN propagate as in the formula; rows of A and
+// columns of B that no entry refers to have no effect. No entries or no batch: does nothing.
 // m, n and k up to 2^31 - 4097; nnz as far as the offsets reach.
 //
-// The launch is proportional to nnz, whatever the rows' lengths; kernels search for rows, and no
-// analysis of C is needed.
+// Work is distributed by entries, whatever the rows' lengths: kernels search for the row of an
+// entry, and C is not analysed before.
 //
-// Enqueues and returns. It blocks only while a kernel is compiled for the first time, and where
-// scratch memory in use by unfinished calls leaves too little (a workspace of the caller's avoids
-// that; it shares no byte with A, B, C or D, and is the call's until `event` completes). Buffers
-// stay yours; keep them until `event` completes. C's offsets and indices are trusted:
-// weft_csr_check() checks those from unknown sources.
-// Nothing is enqueued where a check fails: WEFT_BAD_ARGUMENT, WEFT_BAD_SHAPE, WEFT_BAD_DTYPE,
-// WEFT_BAD_BUFFER, WEFT_UNSUPPORTED (f64 on a device without), WEFT_NO_MEMORY.
+// Enqueues and returns. It blocks only while a kernel is compiled for the first time, and if
+// unfinished calls use too much scratch memory (a workspace of the caller's avoids that; it must
+// not overlap A, B, C or D, and belongs to the call until `event` completes). Buffers stay yours;
+// keep them until `event` completes. C's offsets and indices are trusted: weft_csr_check() checks
+// those from unknown sources.
+// Nothing is enqueued if a check fails: WEFT_BAD_ARGUMENT, WEFT_BAD_SHAPE, WEFT_BAD_DTYPE,
+// WEFT_BAD_BUFFER, WEFT_UNSUPPORTED (f64 on a device without it), WEFT_NO_MEMORY.
 // Thread-safety: any thread; calls on one in-order queue keep their order.
 //
 // After Gale, Zaharia, Young and Elsen, "Sparse GPU Kernels for Deep Learning" (SC 2020): work by
-// entries, and lanes that share each dot product. Chunks across the ends of rows, passes over tiles
-// of k with stored sums, column blocks, and vectors on CPUs, are weft's.
+// entries, and lanes that share each dot product. weft adds chunks across the ends of rows, passes
+// over tiles of k with stored sums, column blocks, and vectors on CPUs.
 WEFT_API weft_status weft_sddmm(weft_context *ctx, cl_command_queue queue, double alpha,
                                 const weft_tensor *A, const weft_tensor *B, const weft_csr *C,
                                 double beta, const weft_tensor *D, const weft_sddmm_params *params);
 
-// Bytes of scratch memory that such a call needs; 0 where it needs none. Compiles what the call
-// will run, because the tiling depends on the compiled kernels, too.
+// Bytes of scratch memory that such a call needs, or 0. Compiles the call's kernels, because the
+// tiling depends on them too.
 WEFT_API weft_status weft_sddmm_workspace(weft_context *ctx, const weft_tensor *A,
                                           const weft_tensor *B, const weft_csr *C,
                                           const weft_tensor *D, const weft_sddmm_params *params,
                                           size_t *bytes);
 
-// What weft_sddmm() would do with these operands, in words, as snprintf() does it. Compiles as
-// above. The line is the tiling (its fields: docs/kernels/sampled.md). Returns the length, or -1
-// after a failure.
+// Describes weft_sddmm() of these operands in words, like snprintf(). Compiles as above. The text
+// is the tiling (its fields: docs/kernels/sampled.md). Returns the length, or -1 after a failure.
 WEFT_API int weft_sddmm_describe(weft_context *ctx, const weft_tensor *A, const weft_tensor *B,
                                  const weft_csr *C, const weft_tensor *D,
                                  const weft_sddmm_params *params, char *text, size_t size);

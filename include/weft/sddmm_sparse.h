@@ -53,7 +53,7 @@ typedef struct weft_sddmm_sparse_params {
 // There are no batches: samples are columns of A and B, and values_batch_stride is ignored.
 //
 // Sums are over what sparse factors store, and f32 (f64 for f64), as alpha and beta are: Inf and
-// NaN go through as in the formula, but what is not stored has no product, not even with them. The
+// NaN propagate as in the formula, but what is not stored has no product, not even with them. The
 // order of sums depends on the tiling and the context: the same input gives the same bits. No f32
 // sum has more than 2048 terms, or sums of as many, of rows with up to 2^22: D is off by at
 // most 2^12 u sum |a b| |alpha c|, u = 2^-24, before it is rounded to its data type.
@@ -65,8 +65,8 @@ typedef struct weft_sddmm_sparse_params {
 // Enqueues and returns. It blocks only while a kernel is compiled for the first time, and needs no
 // scratch memory. Buffers stay yours; keep them until `event` completes. Offsets and indices are
 // trusted: weft_csr_check() checks those from unknown sources.
-// Nothing is enqueued where a check fails: WEFT_BAD_ARGUMENT, WEFT_BAD_SHAPE, WEFT_BAD_DTYPE,
-// WEFT_BAD_BUFFER, WEFT_UNSUPPORTED (f64 on a device without), WEFT_NO_MEMORY.
+// Nothing is enqueued if a check fails: WEFT_BAD_ARGUMENT, WEFT_BAD_SHAPE, WEFT_BAD_DTYPE,
+// WEFT_BAD_BUFFER, WEFT_UNSUPPORTED (f64 on a device without it), WEFT_NO_MEMORY.
 // Thread-safety: any thread; calls on one in-order queue keep their order.
 //
 // Each entry is a dot product over the stored elements of one row: of B, times A's row in local
@@ -82,9 +82,9 @@ WEFT_API weft_status weft_sddmm_sparse(weft_context *ctx, cl_command_queue queue
                                        const weft_csr *C, double beta, const weft_tensor *D,
                                        const weft_sddmm_sparse_params *params);
 
-// What weft_sddmm_sparse() would do with these operands, in words, as snprintf() does it. Compiles
-// what the call will run, because the tiling depends on the compiled kernel, too. The line is the
-// tiling (its fields: docs/kernels/sampled.md). Returns the length, or -1 after a failure.
+// Describes weft_sddmm_sparse() of these operands in words, like snprintf(). Compiles the call's
+// kernel, because the tiling depends on it too. The text is the tiling (its fields:
+// docs/kernels/sampled.md). Returns the length, or -1 after a failure.
 WEFT_API int weft_sddmm_sparse_describe(weft_context *ctx, const weft_factor *A,
                                         const weft_factor *B, const weft_csr *C,
                                         const weft_tensor *D,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Softmax and log-softmax along any axis, and their backward.
+// Softmax and log-softmax along any axis, and their backward passes.
 #ifndef WEFT_SOFTMAX_H
 #define WEFT_SOFTMAX_H
 
@@ -8,10 +8,10 @@
 WEFT_BEGIN
 
 typedef struct weft_softmax_params {
-    size_t size; // sizeof(weft_softmax_params): WEFT_SOFTMAX() fills it in
-    bool masked; // where every scale x is -inf: softmax 0 and log-softmax -inf, in place of NaN
+    size_t size;        // sizeof(weft_softmax_params): WEFT_SOFTMAX() fills it in
+    bool masked;        // if every scale x is -inf: softmax 0 and log-softmax -inf, in place of NaN
     const char *tiling; // NULL: weft chooses; else as weft_softmax_describe() prints it
-    cl_mem workspace;   // scratch of the caller's; NULL: from the context's pool
+    cl_mem workspace;   // the caller's scratch memory; NULL: from the context's pool
     cl_uint n_wait;     // events to wait for
     const cl_event *wait;
     cl_event *event; // completes with the result; the caller releases it
@@ -25,22 +25,21 @@ typedef struct weft_softmax_params {
 //
 //   X     any shape of 1 to 8 dimensions, any strides; f32, f64, f16 or bf16
 //   axis  of X; -1 is the last one
-//   Y     X's shape and data type, any strides, no two elements at one place. It may be X itself
-//         (the same buffer, offset and strides); else no byte is shared with X.
+//   Y     X's shape and data type, any strides, no overlapping elements. It may be X itself (the
+//         same buffer, offset and strides); else it must not overlap X.
 //
 // Arithmetic is f32 (f64 for f64): scale x is rounded to it, then m is subtracted. Large inputs
-// do not overflow: one sweep finds maximum and sum together, the sum rescaled when the
-// running maximum grows. A scale x that is NaN or +inf makes the results along the axis NaN; -inf
-// gives 0. Where all are -inf: NaN, or 0 with params->masked. Results below the least normal
-// number may be 0. An axis of extent 0: nothing to do. The same input on the same context gives
-// the same bits.
+// do not overflow: one sweep finds maximum and sum together, and rescales the sum when the running
+// maximum grows. A scale x that is NaN or +inf makes the results along the axis NaN; -inf gives 0.
+// If all are -inf: NaN, or 0 with params->masked. Results below the least normal number may be 0.
+// If the axis has extent 0, does nothing. The same input on the same context gives the same bits.
 //
-// Enqueues and returns. It blocks only while a kernel is compiled for the first time, and where
-// scratch memory in use by unfinished calls leaves too little (a workspace of the caller's avoids
-// that; it shares no byte with an operand, and is the call's until `event` completes). Buffers stay
-// yours; keep them until `event` completes.
-// Nothing is enqueued where a check fails: WEFT_BAD_ARGUMENT (also a scale that is not finite),
-// WEFT_BAD_SHAPE, WEFT_BAD_DTYPE, WEFT_BAD_BUFFER, WEFT_UNSUPPORTED (f64 on a device without),
+// Enqueues and returns. It blocks only while a kernel is compiled for the first time, and if
+// unfinished calls use too much scratch memory (a workspace of the caller's avoids that; it must
+// not overlap an operand, and belongs to the call until `event` completes). Buffers stay yours;
+// keep them until `event` completes.
+// Nothing is enqueued if a check fails: WEFT_BAD_ARGUMENT (also a scale that is not finite),
+// WEFT_BAD_SHAPE, WEFT_BAD_DTYPE, WEFT_BAD_BUFFER, WEFT_UNSUPPORTED (f64 on a device without it),
 // WEFT_NO_MEMORY.
 // Thread-safety: any thread; calls on one in-order queue keep their order.
 //
@@ -61,7 +60,7 @@ WEFT_API weft_status weft_log_softmax(weft_context *ctx, cl_command_queue queue,
 //     dx = scale y (dy - sum(y dy))
 //
 // Y, dY and dX have one shape and data type, any strides. dX may be Y or dY itself. Rows that were
-// masked (y all 0) give 0. Else as weft_softmax(); params->masked says nothing here.
+// masked (y all 0) give 0. Else as weft_softmax(); params->masked has no effect here.
 WEFT_API weft_status weft_softmax_backward(weft_context *ctx, cl_command_queue queue, double scale,
                                            const weft_tensor *Y, const weft_tensor *dY, int axis,
                                            const weft_tensor *dX,
@@ -78,16 +77,15 @@ WEFT_API weft_status weft_log_softmax_backward(weft_context *ctx, cl_command_que
                                                const weft_tensor *dX,
                                                const weft_softmax_params *params);
 
-// Bytes of scratch memory that weft_softmax() or weft_log_softmax() needs for such operands; 0
-// where it needs none. May compile what the call will run. The backward calls need no more with the
-// same shapes and strides.
+// Bytes of scratch memory that weft_softmax() or weft_log_softmax() needs for such operands, or 0.
+// May compile the call's kernels. The backward calls need no more with the same shapes and strides.
 WEFT_API weft_status weft_softmax_workspace(weft_context *ctx, const weft_tensor *X, int axis,
                                             const weft_tensor *Y, const weft_softmax_params *params,
                                             size_t *bytes);
 
-// The plan of each of the four for these operands, in words, as snprintf() does it. May compile.
-// The text behind the ';' is the tiling (its fields: docs/kernels/axis.md). Returns the length, or
-// -1 after a failure.
+// Describe the four calls with these operands in words, like snprintf(). May compile kernels. The
+// text after the ';' is the tiling (its fields: docs/kernels/axis.md). Returns the length, or -1
+// after a failure.
 WEFT_API int weft_softmax_describe(weft_context *ctx, const weft_tensor *X, int axis,
                                    const weft_tensor *Y, const weft_softmax_params *params,
                                    char *text, size_t size);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention with a sparse mask, which says who attends to whom.
+// Attention with a sparse mask.
 #ifndef WEFT_SPARSE_ATTENTION_H
 #define WEFT_SPARSE_ATTENTION_H
 
@@ -11,7 +11,7 @@ WEFT_BEGIN
 typedef struct weft_sparse_attention_params {
     size_t size;        // sizeof(weft_sparse_attention_params): WEFT_SPARSE_ATTENTION() fills it in
     const char *tiling; // NULL: weft chooses; else as weft_sparse_attention_describe() prints it
-    cl_mem workspace;   // scratch of the caller's; NULL: from the pool
+    cl_mem workspace;   // the caller's scratch memory; NULL: from the pool
     cl_uint n_wait;     // events to wait for
     const cl_event *wait;
     cl_event *event; // completes with the result; the caller releases it
@@ -30,42 +30,42 @@ typedef struct weft_sparse_attention_params {
 //   M  sparse CSR [m x n]   its pattern: values are not read and may be NULL; its data type may be
 //                           any that values may have; a column that occurs twice in a row counts
 //                           twice
-//   O  dense [m x d]    as Q; no two elements at one place, no byte shared with Q, K, V or M's
-//                       offsets and indices
+//   O  dense [m x d]    as Q; elements must not overlap each other, Q, K, V or M's offsets and
+//                       indices
 //
-// All but M have one data type. Products, weights and sums are f32 (f64 for f64), whatever the
-// storage. It computes weft_sddmm(), weft_sparse_softmax() and weft_spmm() in one sweep over the
-// entries: the running maximum is subtracted on the way, products and weights are never written to
-// memory, and large ones do not overflow. Where V has more columns than the items of a group sum at
-// once (up to 128 for f32) a sweep would compute the products again for each n-tile; then the three
-// steps are used, if scratch memory has room for the products. Both are the same but for rounding
-// and overflow: a sweep sums weights times V before it divides, so that elements of V near the
-// largest number of the sums' type may come out infinite where steps, whose weights are divided
-// first, give a number; and for an infinite element with a tiny weight one may give infinity where
-// the other gives NaN, as 0 times infinity. The same input on the same context gives the same bits.
+// Q, K, V and O have one data type. Products, weights and sums are f32 (f64 for f64), whatever the
+// storage. One sweep over the entries computes weft_sddmm(), weft_sparse_softmax() and weft_spmm():
+// it subtracts the running maximum, products and weights are never written to memory, and large
+// ones do not overflow. If V has more columns than the items of a group sum at once (up to 128 for
+// f32) a sweep would compute the products again for each n-tile; then weft runs the three steps, if
+// scratch memory has room for the products. Results differ only in rounding and overflow. A sweep
+// sums weights times V before it divides, the steps divide the weights first: elements of V near
+// the largest number of the sums' type may give infinity in a sweep and a number in steps. For an
+// infinite element with a tiny weight one may give infinity and the other NaN, 0 times infinity.
+// The same input on the same context gives the same bits.
 //
-// A batch, or a batch of heads: with one or two axes more in front, of the same extents in Q, K, V
-// and O, each matrix is attended to by itself, with the same M.
+// A batch, or a batch of heads: Q, K, V and O may have one or two more axes in front, of the same
+// extents. M is the same for all matrices.
 //
 // Rows without entries, and those whose products are all -inf, give 0. A product that is NaN or
-// +inf makes its row of O NaN. Rows of K and V that no entry names change nothing; what is infinite
-// or NaN in a row of V that one names stays so, whatever its weight (0 times infinity is NaN). No
-// rows, no columns of V, or no batch: nothing to do. k 0, or a scale that is 0 in the type of the
-// sums: all weights of a row are the same, and neither Q nor K is read.
-// m, n, k and d up to 2^31 - 4097; nnz as far as the offsets reach.
+// +inf makes its row of O NaN. Rows of K and V that no entry refers to have no effect; in the
+// others infinities and NaN of V propagate, whatever their weight (0 times infinity is NaN).
+// Without rows, columns of V, or a batch, does nothing. If k, or the scale in the type of sums, is
+// 0, all weights of a row are the same, and neither Q nor K is read. m, n, k and d up to 2^31 -
+// 4097; nnz as far as the offsets reach.
 //
-// Enqueues and returns. It blocks only while a kernel is compiled for the first time, and where
-// scratch memory in use by unfinished calls leaves too little (a workspace of the caller's avoids
-// that; it shares no byte with an operand, and is the call's until `event` completes). Buffers stay
-// yours; keep them until `event` completes. M's offsets and indices are trusted: weft_csr_check()
-// checks those from unknown sources.
-// Nothing is enqueued where a check fails: WEFT_BAD_ARGUMENT (also a scale that is not finite),
-// WEFT_BAD_SHAPE, WEFT_BAD_DTYPE, WEFT_BAD_BUFFER, WEFT_UNSUPPORTED (f64 on a device without),
+// Enqueues and returns. It blocks only while a kernel is compiled for the first time, and if
+// unfinished calls use too much scratch memory (a workspace of the caller's avoids that; it must
+// not overlap an operand, and belongs to the call until `event` completes). Buffers stay yours;
+// keep them until `event` completes. M's offsets and indices are trusted: weft_csr_check() checks
+// those from unknown sources.
+// Nothing is enqueued if a check fails: WEFT_BAD_ARGUMENT (also a scale that is not finite),
+// WEFT_BAD_SHAPE, WEFT_BAD_DTYPE, WEFT_BAD_BUFFER, WEFT_UNSUPPORTED (f64 on a device without it),
 // WEFT_NO_MEMORY.
 // Thread-safety: any thread; calls on one in-order queue keep their order.
 //
 // One sweep for maximum and sum: Milakov and Gimelshein, "Online normalizer calculation for
-// softmax" (2018); with the product by V in it: Dao, Fu, Ermon, Rudra and Re, "FlashAttention"
+// softmax" (2018); with the product by V included: Dao, Fu, Ermon, Rudra and Re, "FlashAttention"
 // (2022). Sparse rows, and long ones in row chunks, as in weft_spmm().
 WEFT_API weft_status weft_sparse_attention(weft_context *ctx, cl_command_queue queue, double scale,
                                            const weft_tensor *Q, const weft_tensor *K,
@@ -73,17 +73,17 @@ WEFT_API weft_status weft_sparse_attention(weft_context *ctx, cl_command_queue q
                                            const weft_tensor *O,
                                            const weft_sparse_attention_params *params);
 
-// Bytes of scratch memory that such a call needs; 0 where it needs none. Compiles what the call
-// will run, because the tiling depends on the compiled kernels, too.
+// Bytes of scratch memory that such a call needs, or 0. Compiles the call's kernels, because the
+// tiling depends on them too.
 WEFT_API weft_status weft_sparse_attention_workspace(weft_context *ctx, const weft_tensor *Q,
                                                      const weft_tensor *K, const weft_tensor *V,
                                                      const weft_csr *M, const weft_tensor *O,
                                                      const weft_sparse_attention_params *params,
                                                      size_t *bytes);
 
-// What weft_sparse_attention() would do with these operands, in words, as snprintf() does it.
-// Compiles as above. The text before the first ';' is the tiling (its fields:
-// docs/kernels/sampled.md). Returns the length, or -1 after a failure.
+// Describes weft_sparse_attention() of these operands in words, like snprintf(). Compiles as above.
+// The text before the first ';' is the tiling (its fields: docs/kernels/sampled.md). Returns the
+// length, or -1 after a failure.
 WEFT_API int weft_sparse_attention_describe(weft_context *ctx, const weft_tensor *Q,
                                             const weft_tensor *K, const weft_tensor *V,
                                             const weft_csr *M, const weft_tensor *O,

@@ -20,15 +20,14 @@ typedef struct weft_sparse_gather_params {
 //
 //   values  [nnz] or [batch x nnz]   any data type of weft/dtype.h, any strides
 //   source  [n]                      i32 or i64, any stride; trusted to be 0 to nnz - 1 each
-//   out     [n] or [batch x n]       as values; no two elements at one place, and no byte shared
-//                                    with the others
+//   out     [n] or [batch x n]       as values; elements must not overlap each other or the others
 //
 // With the source that weft_csr_transpose() has given, the values of A become those of A^T.
 // Elements are moved bit by bit. n or the batch 0: nothing to do.
 //
 // Enqueues and returns; it blocks only while a kernel is compiled for the first time. Buffers stay
 // yours; keep them until `event` completes.
-// Nothing is enqueued where a check fails: WEFT_BAD_ARGUMENT, WEFT_BAD_SHAPE, WEFT_BAD_DTYPE,
+// Nothing is enqueued if a check fails: WEFT_BAD_ARGUMENT, WEFT_BAD_SHAPE, WEFT_BAD_DTYPE,
 // WEFT_BAD_BUFFER.
 // Thread-safety: any thread; calls on one in-order queue keep their order.
 WEFT_API weft_status weft_sparse_gather(weft_context *ctx, cl_command_queue queue,

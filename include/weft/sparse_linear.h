@@ -31,7 +31,7 @@ typedef struct weft_sparse_linear_params {
     const weft_tensor *bias;    // forward: [n_out], W's data type, any stride; NULL: none
     weft_activation activation; // forward: of each element; none by default
     double beta;                // gradients: dX = W^T dY + beta dX, and dW likewise
-    cl_mem workspace;           // scratch of the caller's; NULL: from the context's pool
+    cl_mem workspace;           // the caller's scratch memory; NULL: from the context's pool
     cl_uint n_wait;             // events to wait for
     const cl_event *wait;
     cl_event *event; // completes with the result; the caller releases it

@@ -11,7 +11,7 @@ WEFT_BEGIN
 typedef struct weft_sparse_softmax_params {
     size_t size;        // sizeof(weft_sparse_softmax_params): WEFT_SPARSE_SOFTMAX() fills it in
     const char *tiling; // NULL: weft chooses; else as weft_sparse_softmax_describe() prints it
-    cl_mem workspace;   // scratch of the caller's; NULL: from the context's pool
+    cl_mem workspace;   // the caller's scratch memory; NULL: from the context's pool
     cl_uint n_wait;     // events to wait for
     const cl_event *wait;
     cl_event *event; // completes with the result; the caller releases it
@@ -42,13 +42,13 @@ typedef struct weft_sparse_softmax_params {
 // may be 0. The same input on the same context gives the same bits. Up to 2^31 - 4097 rows; nnz as
 // far as the offsets reach. No rows, no entries, or no batch: nothing to do.
 //
-// Enqueues and returns. It blocks only while a kernel is compiled for the first time, and where
-// scratch memory in use by unfinished calls leaves too little (a workspace of the caller's avoids
-// that; it shares no byte with X, Y or a gradient, and is the call's until `event` completes).
-// Buffers stay yours; keep them until `event` completes. The offsets are trusted: weft_csr_check()
-// checks those from unknown sources.
-// Nothing is enqueued where a check fails: WEFT_BAD_ARGUMENT (also a scale that is not finite),
-// WEFT_BAD_SHAPE, WEFT_BAD_DTYPE, WEFT_BAD_BUFFER, WEFT_UNSUPPORTED (f64 on a device without),
+// Enqueues and returns. It blocks only while a kernel is compiled for the first time, and if
+// unfinished calls use too much scratch memory (a workspace of the caller's avoids that; it must
+// not overlap X, Y or a gradient, and belongs to the call until `event` completes). Buffers stay
+// yours; keep them until `event` completes. The offsets are trusted: weft_csr_check() checks those
+// from unknown sources.
+// Nothing is enqueued if a check fails: WEFT_BAD_ARGUMENT (also a scale that is not finite),
+// WEFT_BAD_SHAPE, WEFT_BAD_DTYPE, WEFT_BAD_BUFFER, WEFT_UNSUPPORTED (f64 on a device without it),
 // WEFT_NO_MEMORY.
 // Thread-safety: any thread; calls on one in-order queue keep their order.
 //
@@ -72,15 +72,14 @@ WEFT_API weft_status weft_sparse_softmax_backward(weft_context *ctx, cl_command_
                                                   const weft_tensor *dY, const weft_tensor *dX,
                                                   const weft_sparse_softmax_params *params);
 
-// Bytes of scratch memory that weft_sparse_softmax() needs for such operands; 0 where it needs
-// none. Compiles what the call will run, because the tiling depends on the compiled kernels, too.
-// The backward call needs as much.
+// Bytes of scratch memory that weft_sparse_softmax() needs for such operands, or 0. Compiles the
+// call's kernels, because the tiling depends on them too. The backward call needs as much.
 WEFT_API weft_status weft_sparse_softmax_workspace(weft_context *ctx, const weft_csr *X,
                                                    const weft_tensor *Y,
                                                    const weft_sparse_softmax_params *params,
                                                    size_t *bytes);
 
-// What either would do with these operands, in words, as snprintf() does it. Compiles as above.
+// Describe the two calls with these operands in words, like snprintf(). Compiles as above.
 // The text before the ';' is the tiling (its fields: docs/kernels/sampled.md). Returns the length,
 // or -1 after a failure.
 WEFT_API int weft_sparse_softmax_describe(weft_context *ctx, const weft_csr *X,

@@ -11,8 +11,8 @@ WEFT_BEGIN
 
 typedef struct weft_spmm_plan weft_spmm_plan;
 
-// The reduction, for C[i, j], of the products a_e b[col_e, j] of all entries e of row i of op(A).
-// Of a row without entries it is 0.
+// Reduces the products a_e b[col_e, j] of all entries e of row i of op(A), for C[i, j]. A row
+// without entries gives 0.
 typedef enum weft_spmm_reduction {
     WEFT_SPMM_SUM = 0,
     WEFT_SPMM_MEAN, // their sum, divided by their number
@@ -20,43 +20,42 @@ typedef enum weft_spmm_reduction {
     WEFT_SPMM_MIN,  // the smallest
 } weft_spmm_reduction;
 
-// "sum", "mean", "max" or "min"; NULL where there is no such value.
+// "sum", "mean", "max" or "min"; NULL for other values.
 WEFT_API const char *weft_spmm_reduction_name(weft_spmm_reduction reduction);
 
-// The reduction of that name; false where there is none, as for NULL. `reduction` is then left as
-// it was, and must not be NULL.
+// Finds the reduction of that name. If there is none, or `name` is NULL: false, and `reduction`,
+// which must not be NULL, is unchanged.
 WEFT_API bool weft_spmm_reduction_find(const char *name, weft_spmm_reduction *reduction);
 
-// How a plan distributes rows to work-groups, which decides how even the load is: of the lanes of a
-// group, which wait for its longest row, and of compute units, which wait for the last group. With
-// one tiling C has the same bits with every row schedule.
+// How a plan distributes rows to work-groups. It balances the load of a group's lanes, which wait
+// for its longest row, and of compute units, which wait for the last group. With the same tiling C
+// has the same bits for every row schedule.
 typedef enum weft_spmm_row_schedule {
     WEFT_SPMM_ROW_SCHEDULE_DEFAULT = 0, // chosen for the lengths of rows and the device
     WEFT_SPMM_ROW_SCHEDULE_GIVEN,       // in A's order
-    WEFT_SPMM_ROW_SCHEDULE_SORTED,      // by length, longest first: rows of a group are alike
+    WEFT_SPMM_ROW_SCHEDULE_SORTED,      // by length, longest first: rows of a group are similar
     WEFT_SPMM_ROW_SCHEDULE_SNAKE,       // sorted; groups go to compute units 1 .. q, q .. 1
     WEFT_SPMM_ROW_SCHEDULE_ALTERNATING, // runs of neighbouring rows, alternately heavy and light
-    WEFT_SPMM_ROW_SCHEDULE_QUEUE, // sorted; as many groups as fit the device take row blocks from a
-                                  // queue as they finish. SORTED where one group could not take
-                                  // them all (limits' max_iterations), or scratch memory has no
+    WEFT_SPMM_ROW_SCHEDULE_QUEUE, // sorted; as many groups as are resident take row blocks from a
+                                  // queue as they finish. SORTED if one group could not take all
+                                  // of them (limits' max_iterations), or scratch memory has no
                                   // room
 } weft_spmm_row_schedule;
 
-// "default", "given", "sorted", "snake", "alternating" or "queue"; NULL where there is no such
-// value.
+// "default", "given", "sorted", "snake", "alternating" or "queue"; NULL for other values.
 WEFT_API const char *weft_spmm_row_schedule_name(weft_spmm_row_schedule schedule);
 
-// The row schedule of that name; false where there is none, as for NULL. `schedule` is then left as
-// it was, and must not be NULL.
+// Finds the row schedule of that name. If there is none, or `name` is NULL: false, and `schedule`,
+// which must not be NULL, is unchanged.
 WEFT_API bool weft_spmm_row_schedule_find(const char *name, weft_spmm_row_schedule *schedule);
 
 typedef struct weft_spmm_plan_params {
     size_t size;      // sizeof(weft_spmm_plan_params): WEFT_SPMM_PLAN() fills it in
-    bool transpose_a; // make it for A^T: stores A's pattern by columns, and the origin of values
-    // As in a tiling; a product that lacks scratch memory for them fails: WEFT_NO_MEMORY. 0: chosen
-    // for the device; such a product uses longer row chunks, and rows in A's order.
+    bool transpose_a; // plan for A^T: stores A's pattern by columns, and each value's position in A
+    // As in a tiling. A product without scratch memory for the row chunks fails: WEFT_NO_MEMORY. 0:
+    // chosen for the device; then such a product uses longer row chunks, and A's row order.
     int64_t row_chunk;
-    // A forced tiling with k-blocks or with B staged in local memory uses SORTED in place of QUEUE.
+    // With a forced tiling that has k-blocks or stages B in local memory, QUEUE becomes SORTED.
     weft_spmm_row_schedule row_schedule;
     cl_uint n_wait; // events to wait for before A is read
     const cl_event *wait;
@@ -65,32 +64,29 @@ typedef struct weft_spmm_plan_params {
 #define WEFT_SPMM_PLAN(...) WEFT_PARAMS(weft_spmm_plan_params, __VA_ARGS__)
 
 // Analyses A's pattern once, for many products: reads it back and blocks until done. Long rows are
-// found and cut into row chunks. Then, where row lengths vary, rows are reordered: on a CPU in
-// alternating runs, unless neighbouring rows already give each core its share; on a GPU sorted
-// where all groups fit the device at once or lengths vary by more than their mean, else distributed
-// in a snake. A queue is used only on request, because devices start groups while others end.
-// weft_spmm_describe() prints the row schedule and the reason. Where A is dense enough, or rows of
-// it are, a CPU's plan also cuts their entries at the ends of the k-blocks of B that a product with
-// 128 columns has.
+// cut into row chunks. If row lengths vary, rows are then reordered. On a CPU runs alternate,
+// unless neighbouring rows already balance the cores. On a GPU rows are sorted if all groups are
+// resident at once or lengths vary by more than their mean, else distributed in a snake. A queue is
+// used only on request, because devices start groups while others end. weft_spmm_describe() prints
+// the row schedule and the reason. If A, or some of its rows, are dense enough, a CPU's plan also
+// cuts their entries at the ends of the k-blocks of B of a product with 128 columns.
 //
-// The plan holds its own device memory and no reference to A's. It is good for every product with
-// the same pattern, with any values, B, C, n and batch: weft_spmm() checks sizes and index types,
-// and trusts that the pattern is the same. It may be used by several threads at once, and must be
-// destroyed before its context. Commands that fill A must have completed, or be on the same
-// in-order queue.
+// The plan owns its device memory and does not refer to A's. It is valid for every product with the
+// same pattern and any values, B, C, n and batch: weft_spmm() checks sizes and index types, and
+// trusts the pattern. Several threads may use a plan at once. Destroy it before its context.
+// Commands that fill A must have completed, or be on the same in-order queue.
 //
-// Fails: WEFT_BAD_DATA where the pattern is not sound (as weft_csr_check() has it), WEFT_NO_MEMORY,
-// and the failures of weft_spmm() that concern A.
+// Fails: WEFT_BAD_DATA for a pattern that weft_csr_check() rejects, WEFT_NO_MEMORY, and as
+// weft_spmm() for A.
 WEFT_API weft_status weft_spmm_plan_create(weft_spmm_plan **out, weft_context *ctx,
                                            cl_command_queue queue, const weft_csr *A,
                                            const weft_spmm_plan_params *params);
 
-// Enqueued products that use it must have completed. Sets *plan to NULL; NULL and a NULL handle are
-// fine.
+// Enqueued products that use the plan must have completed. Sets *plan to NULL; accepts NULL and a
+// NULL handle.
 WEFT_API void weft_spmm_plan_destroy(weft_spmm_plan **plan);
 
-// Row statistics of op(A), as the plan found them. Valid as long as the plan, which must not be
-// NULL.
+// The plan's row statistics of op(A). Valid as long as the plan, which must not be NULL.
 WEFT_API const weft_row_stats *weft_spmm_plan_rows(const weft_spmm_plan *plan);
 
 typedef struct weft_spmm_params {
@@ -98,12 +94,12 @@ typedef struct weft_spmm_params {
     const weft_spmm_plan *plan; // NULL: no analysis of A's pattern
     bool transpose_a;           // op(A) = A^T; requires a plan that was made for it
     const char *tiling;         // NULL: weft chooses; else as weft_spmm_describe() prints it
-    cl_mem workspace;           // scratch of the caller's; NULL: from the context's pool
+    cl_mem workspace;           // the caller's scratch memory; NULL: from the context's pool
     cl_uint n_wait;             // events to wait for
     const cl_event *wait;
     cl_event *event; // completes with the product; the caller releases it
     weft_spmm_reduction reduction;
-    const weft_tensor *arguments; // of MAX and MIN: the entries of A that gave them; or NULL
+    const weft_tensor *arguments; // for MAX and MIN: the entries of A that are the results; or NULL
     const weft_tensor *bias;      // a number for each row of C; NULL: none
     weft_activation activation;   // applied to C
 } weft_spmm_params;
@@ -112,11 +108,11 @@ typedef struct weft_spmm_params {
 
 // C = alpha op(A) B + beta C
 //
-//   A  sparse CSR [m x k], or [k x m] where op(A) = A^T
+//   A  sparse CSR [m x k], or [k x m] if op(A) = A^T
 //      f32, f64, f16 or bf16 values; i32 or i64 offsets; i32 or i16 indices
 //   B  dense [k x n]   the same data type; any strides, fastest with stride 1 along n
-//   C  dense [m x n]   as B, or f32 where A and B are f16 or bf16; no two elements at one place,
-//                      and no byte shared with A or B
+//   C  dense [m x n]   as B, or f32 if A and B are f16 or bf16; elements must not overlap each
+//                      other, A or B
 //
 // Sums, alpha and beta are f32 (f64 for f64). The order of sums depends on the plan, the tiling and
 // the context alone: the same input gives the same bits. Rows longer than two row chunks of p
@@ -125,26 +121,26 @@ typedef struct weft_spmm_params {
 // at most (2 p + entries / p) u sum |alpha a b|, or in shorter rows by entries u sum |alpha a b|,
 // u = 2^-24, before bias and rounding to its data type.
 //
-// Vectors: with B [k] and C [m], and arguments [m], as with matrices of one column.
+// Vectors: B [k], C [m] and arguments [m] count as matrices of one column.
 //
-// A batch: with B [batch x k x n] and C [batch x m x n] each matrix is multiplied by A, or, where
-// A->values_batch_stride is not 0, by values of its own at the same pattern.
+// A batch: B [batch x k x n] and C [batch x m x n]. Each matrix is multiplied by A or, if
+// A->values_batch_stride is not 0, by its own values with the same pattern.
 //
-// Graph networks: params->reduction replaces the sum of a row's products by another reduction, R of
+// Graph networks: params->reduction replaces the sum of a row's products by another reduction, R:
 //
 //   C = alpha R + beta C
 //
-// where a row without entries has R = 0. A mean is the sum divided by the number of the row's
-// entries; if the sum overflows, so does the mean. The largest and the smallest of a row are found
-// among products rounded to the type of sums. A product that is NaN is the result; 0 and -0 are
-// equal, and the first of them is R.
+// A row without entries has R = 0. A mean is the sum divided by the number of the row's entries; if
+// the sum overflows, so does the mean. The largest and the smallest of a row are found among
+// products rounded to the type of sums. If a product is NaN, so is R. 0 and -0 are equal, and R is
+// the first of them.
 //
-//   arguments  with C's shape, i32 or i64; any strides, no two elements at one place, no byte
-//              shared with A, B, C or bias; only for MAX and MIN. (i, j) gets the number e of the
-//              entry of A that gave R there, counted as A's arrays are from their starts, for A^T
-//              too: the gradient of alpha R is alpha a_e at b[col_e, j] and alpha b[col_e, j] at
-//              a_e. Of equal products it is the one with the lowest number, and so it is of NaN.
-//              -1: a row without entries, and every element where alpha, k or nnz is 0.
+//   arguments  C's shape, i32 or i64; any strides; elements must not overlap each other, A, B, C
+//              or bias; only for MAX and MIN. Element (i, j) is the index e of the entry of A
+//              whose product is R there, counted from the starts of A's arrays, also for A^T: the
+//              gradient of alpha R is alpha a_e at b[col_e, j] and alpha b[col_e, j] at a_e. Of
+//              equal products, or several NaN, the one with the lowest index counts. -1: a row
+//              without entries, and every element if alpha, k or nnz is 0.
 //
 // A layer: with params->bias and activation any of these becomes
 //
@@ -156,37 +152,36 @@ typedef struct weft_spmm_params {
 //         its row, in every matrix of a batch.
 //   f     of each element, in the type of sums, before it is rounded to C's
 //
-// beta == 0 never reads C: it may hold anything, NaN included. alpha == 0 reads neither A nor B.
-// Inf and NaN go through as in the formula over the entries that A stores; rows of B that no entry
-// names change nothing. m, n or the batch 0: nothing to do. alpha, k or nnz 0: C = beta C, or
-// C = f(beta C + bias). m, k and n up to 2^31 - 4097; nnz as far as the offsets reach.
+// If beta == 0, C is not read and may hold anything, also NaN. If alpha == 0, A and B are not read.
+// Inf and NaN propagate as in the formula over the entries that A stores; rows of B that no entry
+// refers to have no effect. m, n or the batch is 0: does nothing. alpha, k or nnz is 0: C = beta C,
+// or C = f(beta C + bias). m, k and n up to 2^31 - 4097; nnz as far as the offsets reach.
 //
-// Enqueues and returns. It blocks only while a kernel is compiled for the first time, and where
-// scratch memory in use by unfinished calls leaves too little (a workspace of the caller's avoids
-// that; it shares no byte with an operand, and is the call's until `event` completes). Buffers stay
-// yours; keep them until `event` completes. A's columns are trusted, with a plan object and
-// without: weft_csr_check() checks those of unknown origin. Nothing is enqueued where a check
-// fails: WEFT_BAD_ARGUMENT, WEFT_BAD_SHAPE, WEFT_BAD_DTYPE, WEFT_BAD_BUFFER, WEFT_UNSUPPORTED (f64
-// on a device without), WEFT_NO_MEMORY. Thread-safety: any thread; calls on one in-order queue keep
+// Enqueues and returns. It blocks only while a kernel is compiled for the first time, and if
+// unfinished calls use too much scratch memory (a workspace of the caller's avoids that; it must
+// not overlap an operand, and belongs to the call until `event` completes). Buffers stay yours;
+// keep them until `event` completes. A's columns are trusted, with and without a plan object:
+// weft_csr_check() checks those of unknown origin. Nothing is enqueued if a check fails:
+// WEFT_BAD_ARGUMENT, WEFT_BAD_SHAPE, WEFT_BAD_DTYPE, WEFT_BAD_BUFFER, WEFT_UNSUPPORTED (f64 on a
+// device without it), WEFT_NO_MEMORY. Thread-safety: any thread; calls on one in-order queue keep
 // their order.
 //
 // After Gale, Zaharia, Young and Elsen, "Sparse GPU Kernels for Deep Learning" (SC 2020): 1-D
-// tiles, several rows in a sub-group, aligned-down row starts, rows ordered by length. Row chunks,
-// and items that compute vectors on CPUs, are weft's.
+// tiles, several rows in a sub-group, row starts rounded down to alignment, rows ordered by length.
+// weft adds row chunks, and items that compute vectors on CPUs.
 WEFT_API weft_status weft_spmm(weft_context *ctx, cl_command_queue queue, double alpha,
                                const weft_csr *A, const weft_tensor *B, double beta,
                                const weft_tensor *C, const weft_spmm_params *params);
 
-// Bytes of scratch memory that such a call needs; 0 where it needs none. Operands that the call
-// would refuse are refused here. Compiles the call's kernels, because they may limit the
-// tiling.
+// Bytes of scratch memory that such a call needs, or 0. Rejects operands as the call does. Compiles
+// the call's kernels, because they may limit the tiling.
 WEFT_API weft_status weft_spmm_workspace(weft_context *ctx, const weft_csr *A, const weft_tensor *B,
                                          const weft_tensor *C, const weft_spmm_params *params,
                                          size_t *bytes);
 
-// Describes weft_spmm() of these operands in words, as snprintf() does it. Compiles as above. The
-// text before the first ';' is the tiling (its fields: docs/kernels/spmm.md). Returns the length,
-// or -1 after a failure.
+// Describes weft_spmm() of these operands in words, like snprintf(). Compiles as above. The text
+// before the first ';' is the tiling (its fields: docs/kernels/spmm.md). Returns the length, or -1
+// after a failure.
 WEFT_API int weft_spmm_describe(weft_context *ctx, const weft_csr *A, const weft_tensor *B,
                                 const weft_tensor *C, const weft_spmm_params *params, char *text,
                                 size_t size);

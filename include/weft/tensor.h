@@ -11,9 +11,9 @@ WEFT_BEGIN
 enum { WEFT_MAX_NDIM = 8 };
 
 // Element (i0, i1, ...) is at buffer[offset + i0 stride[0] + i1 stride[1] + ...], all counted
-// in elements. An input's stride may be 0 (the same element again) or negative; an output's
-// elements are all distinct, and where its axes interleave without sharing a place (extents 2 and 3
-// at strides 3 and 2) it is refused all the same.
+// in elements. An input's stride may be 0 (the same element again) or negative. An output's
+// elements must not overlap; an output whose axes interleave without overlap (extents 2 and 3 at
+// strides 3 and 2) is refused too.
 typedef struct weft_tensor {
     cl_mem buffer;
     weft_dtype dtype; // WEFT_DEFAULT is f32
@@ -31,8 +31,8 @@ static inline weft_tensor weft_matrix(cl_mem buffer, weft_dtype dtype, int64_t n
     return t;
 }
 
-// A view of each matrix transposed: the last two dimensions change places, and nothing is moved.
-// A tensor of fewer dimensions is returned as it is.
+// A transposed view of each matrix: exchanges the last two dimensions, without moving data. A
+// tensor of fewer dimensions is returned unchanged.
 static inline weft_tensor weft_tensor_transposed(const weft_tensor *tensor)
 {
     weft_tensor t = *tensor;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The axes of a tensor sorted for work along some of them: the one that lanes run along, reduced
-// ones and others, merged where they are adjacent in memory.
+// The axes of tensors, sorted for work along some of them: the axis that lanes run along, reduced
+// axes and others. Axes that are adjacent in memory are merged.
 #ifndef WEFT_LIB_AXES_H
 #define WEFT_LIB_AXES_H
 
@@ -21,31 +21,31 @@ typedef struct weft_axis {
 typedef struct weft_axes {
     int n_operands;
     int64_t start[WEFT_AXES_MOST_OPERANDS];
-    weft_axis low;                     // kept: lanes run along it
-    weft_axis mid;                     // reduced: the innermost one
+    weft_axis low;                     // the kept axis that lanes run along
+    weft_axis mid;                     // the innermost reduced axis
     int n_high, n_outer;               // the other axes, slowest first:
-    weft_axis high[WEFT_MAX_NDIM];     // kept
-    weft_axis outer[WEFT_MAX_NDIM];    // reduced
+    weft_axis high[WEFT_MAX_NDIM];     // kept axes
+    weft_axis outer[WEFT_MAX_NDIM];    // reduced axes
     int64_t high_extent, outer_extent; // their products
     bool low_adjacent, mid_adjacent;   // as in weft_axis_problem
 } weft_axes;
 
-// What to sort. Kept axes are put in the order of the first operand in memory, and reversed where
-// its stride is negative; so are reduced ones, unless in_order. Every operand has a stride for
-// every axis of `shape`, 0 along axes that it lacks.
+// The axes to sort. Kept axes get the memory order of the first operand, and are reversed if its
+// stride is negative; so are reduced ones, unless in_order. Every operand has a stride for every
+// axis of `shape`, 0 along axes that it lacks.
 typedef struct weft_axes_request {
     int ndim;
     const int64_t *shape; // no extent is 0
     bool is_reduced[WEFT_MAX_NDIM];
     bool in_order;      // reduced axes are neither sorted nor reversed
-    bool is_vectorized; // items process vectors: any line of neighbours is one load
+    bool is_vectorized; // items process vectors: any line of adjacent elements is one load
     int n_operands;     // the first one determines the order
     int n_lines;        // operands that are read or written line by line
     int64_t start[WEFT_AXES_MOST_OPERANDS];
     const int64_t *stride[WEFT_AXES_MOST_OPERANDS];
 } weft_axes_request;
 
-// The axis of the lanes depends on strides and extents alone; for short lines on is_vectorized too.
+// The axis of the lanes depends on strides and extents, and for short lines on is_vectorized.
 weft_axes weft_axes_sort(const weft_axes_request *request);
 
 #endif

@@ -39,6 +39,8 @@ enum {
     TASK_BYTES = 1 << 15, // least read by a task; below, a group's overhead is noticeable
     LONG_TASK_BYTES = 1 << 20, // faster still, if there is enough work for all groups
     PART_BYTES = 1 << 18,      // read by each part: tens of microseconds
+    NEAR_PART_BYTES = 1 << 19, // the same from a cache
+    NEAR_PARTS = 4,            // least of those in all: fewer do not pay for a second kernel
 };
 
 // If lanes are items: GPUs.
@@ -184,6 +186,20 @@ static bool caching_pays(const weft_limits *limits, const facts *f, const weft_a
                   cached, shared, room);
 }
 
+// Three quarters of the last cache leave room for what else is in use.
+static bool is_near(const weft_limits *limits, const facts *f)
+{
+    const int64_t elements = product(product(f->high, f->outer), product(f->mid, f->low));
+    const int64_t bytes = product(elements, f->bytes * (f->writes_all ? 2 : 1));
+    return (uint64_t)bytes / 3 <= limits->cache_bytes / 4;
+}
+
+bool weft_axis_is_near(const weft_limits *limits, const weft_axis_problem *problem)
+{
+    const facts f = facts_of(problem);
+    return is_near(limits, &f);
+}
+
 // ---- CPUs: groups are one item
 
 // The tiling of a line; vector_width and widen select the code.
@@ -232,8 +248,25 @@ static bool widening_fills(const facts *f, int64_t widest, int64_t widen)
                   f->low, most);
 }
 
-static line vectorized_line(const facts *f, int64_t widest)
+// Groups that keep all cores busy.
+static int64_t few_groups(const weft_limits *limits)
 {
+    return (int64_t)limits->compute_units * FEW_TASKS;
+}
+
+// Whether each group reduces a strip of low, all of mid: from a cache that is faster than lines in
+// order and a second kernel.
+static bool reads_columns(const weft_limits *limits, const facts *f, int64_t widest)
+{
+    const int64_t strips = ceil_div(few_groups(limits), f->high);
+    return strips > 1 && !f->writes_all && f->low_adjacent && is_near(limits, f) &&
+           f->low >= product(strips, NARROW_VECTORS * widest);
+}
+
+static line vectorized_line(const weft_limits *limits, const facts *f, int64_t widest)
+{
+    if (reads_columns(limits, f, widest))
+        return line_of(f, widest, 1);
     const int64_t widen = steps_for(f->low, widest);
     const bool fills = widening_fills(f, widest, widen);
     if (f->low >= widest)
@@ -296,6 +329,13 @@ static int64_t narrowed_vectors(const facts *f, const line *l, int64_t vectors, 
     return strip_vectors(l, min_i64(narrow, vectors));
 }
 
+// A strip for each of the few groups that keep all cores busy.
+static int64_t even_strips(const weft_limits *limits, const facts *f, const line *l, int64_t most)
+{
+    const int64_t strips = ceil_div(few_groups(limits), f->high);
+    return strip_vectors(l, min_i64(ceil_div(l->vectors, strips), most));
+}
+
 // Highs that a group processes at a time: enough to pay, few enough that all cores have some.
 // If lanes run along mid, the lanes of vector_width highs are combined at a time.
 static int64_t highs_in_a_row(const facts *f, const line *l, int64_t task_bytes, int64_t strips,
@@ -308,6 +348,28 @@ static int64_t highs_in_a_row(const facts *f, const line *l, int64_t task_bytes,
     const int64_t run = ceil_div(f->high, ceil_div(f->high, min_i64(pays, most)));
     const int64_t whole = ceil_div(run, l->vector_width) * l->vector_width;
     return f->low == 1 && l->widen > 1 && pays > 1 && whole <= most ? whole : run;
+}
+
+// With too few groups mid is divided into parts, if these are long.
+static int64_t parts_of(const weft_limits *limits, const facts *f, int64_t lines, int64_t tasks,
+                        int64_t strip_bytes)
+{
+    const bool near = is_near(limits, f);
+    const int64_t bytes = near ? NEAR_PART_BYTES : PART_BYTES;
+    const int64_t wanted = (int64_t)limits->compute_units * GROUPS_A_CORE;
+    const int64_t fair = f->writes_all || near ? wanted : wanted * PART_TASKS;
+    int64_t parts = 1;
+    if (tasks < few_groups(limits))
+        parts = even_parts(lines, min_i64(ceil_div(fair, tasks), strip_bytes / bytes));
+    const bool is_little = near && product(strip_bytes, tasks) < NEAR_PARTS * bytes;
+    if (parts == 1 || is_little) {
+        refuse(f->why, PARTS,
+               "there are %" PRId64 " tasks for %d units, of %" PRId64
+               " bytes each: a part has %" PRId64,
+               tasks, limits->compute_units, strip_bytes, bytes);
+        return 1;
+    }
+    return parts;
 }
 
 // Groups that process the same number of tasks each, or one less.
@@ -327,7 +389,7 @@ static int64_t vectorized_unroll(const facts *f, int64_t strip_bytes)
 static weft_axis_tiling vectorized_tiling(const weft_limits *limits, const facts *f)
 {
     const int64_t widest = weft_limits_vector_width(limits, f->accumulator_bytes, MAX_VECTOR_WIDTH);
-    const line l = vectorized_line(f, widest);
+    const line l = vectorized_line(limits, f, widest);
     const int64_t lines = lines_of(f, l.widen);
     const int64_t wanted = (int64_t)limits->compute_units * GROUPS_A_CORE;
     const int64_t most = most_vectors(f, &l, wanted);
@@ -335,25 +397,19 @@ static weft_axis_tiling vectorized_tiling(const weft_limits *limits, const facts
     // Rows of memory are read in order, whole if possible.
     int64_t vectors = strip_vectors(&l, f->writes_all ? reread_vectors(limits, f, &l, most) : most);
 
-    // With too few groups mid is divided into parts, if these are long. If elements are written
-    // that takes another sweep: strips are narrowed first.
+    // Parts of written elements take another sweep: strips are narrowed first.
     const int64_t all_bytes = product(product(lines, l.width), f->bytes);
     const int64_t at_once = product(strips_of(&l, vectors), f->high);
     const bool parts_pay = all_bytes / ceil_div(wanted, f->high) >= PART_BYTES;
-    if (at_once < wanted && (f->writes_all || !parts_pay))
+    if (reads_columns(limits, f, widest))
+        vectors = even_strips(limits, f, &l, most);
+    else if (at_once < wanted && (f->writes_all || !parts_pay))
         vectors = narrowed_vectors(f, &l, vectors, wanted);
     const int64_t strips = strips_of(&l, vectors);
     const int64_t strip_bytes = product(product(lines, vectors * l.vector_width), f->bytes);
     const int64_t run = highs_in_a_row(f, &l, strip_bytes, strips, wanted);
     const int64_t tasks = product(strips, ceil_div(f->high, run));
-    const int64_t fair = f->writes_all ? wanted : wanted * PART_TASKS;
-    int64_t parts = 1;
-    if (tasks < (int64_t)limits->compute_units * FEW_TASKS)
-        parts = even_parts(lines, min_i64(ceil_div(fair, tasks), strip_bytes / PART_BYTES));
-    if (parts == 1)
-        refuse(f->why, PARTS,
-               "there are %" PRId64 " tasks for %d units, of %" PRId64 " bytes each: a part has %d",
-               tasks, limits->compute_units, strip_bytes, PART_BYTES);
+    const int64_t parts = parts_of(limits, f, lines, tasks, strip_bytes);
 
     const int64_t groups = (int64_t)limits->max_blocks * FAIR_GROUPS;
     const int64_t grid_x = even_groups(strips, groups);

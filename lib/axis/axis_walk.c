@@ -42,9 +42,9 @@ weft_walk weft_walk_of(const weft_axes *axes, const weft_axis_tiling *tiling)
     w.run = min_i64(tiling->run, ceil_div(axes->high_extent, items_z)) * items_z;
     w.part_lines = ceil_div(w.outer * w.lines, w.parts);
     // Rows are prefetched, and are faster from end to end.
-    w.spread =
-        !(axes->low.extent == 1 && axes->low_adjacent) &&
-        reads_far_apart(&w, axes->mid.stride[0], (int64_t)tiling->vectors * tiling->vector_width);
+    if (!(axes->low.extent == 1 && axes->low_adjacent) &&
+        reads_far_apart(&w, axes->mid.stride[0], (int64_t)tiling->vectors * tiling->vector_width))
+        w.reads |= WEFT_READS_SPREAD;
     for (int i = 0; i < axes->n_high; ++i)
         w.high_extents[i] = axes->high[i].extent;
     for (int i = 0; i < axes->n_outer; ++i)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The axes of the two sweeps of the norms' backward.
+// The axes of the two sweeps of the backward passes of normalisation.
 #ifndef WEFT_LIB_NORM_BACKWARD_AXES_H
 #define WEFT_LIB_NORM_BACKWARD_AXES_H
 

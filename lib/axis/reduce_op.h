@@ -5,25 +5,25 @@
 
 #include <weft/reduce.h>
 
-// Y's data types where X holds integers.
+// Y's data types if X has integers.
 typedef enum weft_result_kind {
     WEFT_RESULT_FLOAT, // f32 or f64
     WEFT_RESULT_WIDE,  // i64
     WEFT_RESULT_SAME,  // X's own
-    WEFT_RESULT_PLACE, // i64 or i32, for floats too
-    WEFT_RESULT_TRUTH, // u8, for floats too
+    WEFT_RESULT_PLACE, // an index: i64 or i32, for floats too
+    WEFT_RESULT_TRUTH, // a boolean: u8, for floats too
 } weft_result_kind;
 
 typedef struct weft_reduction_facts {
     const char *name, *word; // "norm_inf", and "OP_NORM_INF" in cl/axis/reduce.cl
     weft_result_kind result;
-    int n_numbers;       // in a lane's state, FIELDS in cl/axis/reduce.cl
-    bool needs_elements; // no elements have no result
-    // Another one, whose numbers start as 0 or 1, with the same result of no elements.
+    int n_numbers;       // numbers of a lane's state, FIELDS in cl/axis/reduce.cl
+    bool needs_elements; // no result for no elements
+    // A reduction with the same result for no elements, whose numbers start as 0 or 1.
     weft_reduction of_none;
 } weft_reduction_facts;
 
-// NULL where there is no such op.
+// NULL if there is no such op.
 const weft_reduction_facts *weft_reduction_facts_of(weft_reduction op);
 
 #endif

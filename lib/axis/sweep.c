@@ -49,7 +49,10 @@ weft_status weft_sweep_plan(weft_sweep *sweep, size_t *group_items, const weft_c
     sweep->walk = weft_walk_of(&sweep->axes, &sweep->tiling);
     sweep->walk.stream = !sweep->reduces && weft_tensor_is_large(call->ctx, out);
     // If elements are written, single vectors are faster one after the other.
-    sweep->walk.spread = sweep->walk.spread && (sweep->reduces || sweep->tiling.vectors > 1);
+    if (!sweep->reduces && sweep->tiling.vectors == 1)
+        sweep->walk.reads &= ~WEFT_READS_SPREAD;
+    if (!weft_axis_is_near(&call->ctx->limits, &sweep->problem))
+        sweep->walk.reads |= WEFT_READS_AHEAD;
     size_t local[3];
     *group_items = weft_axis_group(&sweep->tiling, local);
     sweep->scratch_bytes = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels whose groups are a row of items: number and length of groups, enqueueing.
+// Kernels with one-dimensional groups of items: number and length of groups, enqueueing.
 #include "op/items.h"
 
 #include <inttypes.h>
@@ -9,9 +9,9 @@
 
 enum {
     SPREAD_ITEMS = 128,     // of a group if lanes are items
-    VECTORIZED_LEAST = 256, // iterations that pay for a group of one item
+    VECTORIZED_LEAST = 256, // least iterations for a group of one item
     MOST_ITERATIONS = 1 << 14,
-    TASKS = 4, // groups for each that can be resident
+    TASKS = 4, // groups per resident group
 };
 
 int weft_items_for(const weft_limits *limits)

@@ -28,7 +28,7 @@ void weft_key_add_text(weft_key *key, const char *text)
         weft_key_add(key, text, (size_t)length);
 }
 
-// Elements of no size are refused before planning.
+// Whether elements have a size; others are refused before planning.
 static bool has_size(weft_dtype dtype, weft_dtype usual)
 {
     return weft_dtype_size(weft_dtype_or(dtype, usual)) > 0;

@@ -57,7 +57,7 @@ weft_status weft_op_prepare(void *state, const weft_call *call)
     return ((weft_state *)state)->is_empty ? WEFT_OK : plan_and_build(state, call);
 }
 
-// ---- states that the context remembers
+// ---- states that the context caches
 
 static void key_of(weft_key *key, const weft_call *call)
 {
@@ -73,32 +73,34 @@ static void key_of(weft_key *key, const weft_call *call)
 }
 
 // The state of a call, its key, and the facts about its buffers.
-typedef struct finding {
+typedef struct lookup {
     bool is_planned;
     bool is_checked; // a call with this key passed the checks of buffers with these facts
     any_state state;
     weft_key key;
     weft_buffers buffers;
-} finding;
+} lookup;
 
-static weft_memo_facts facts_of(const finding *f)
+static weft_memo_facts facts_of(const lookup *f)
 {
     return (weft_memo_facts){f->buffers.n * sizeof(f->buffers.of[0]), f->buffers.of};
 }
 
-static bool is_remembered(finding *f, const weft_call *call)
+static bool is_cached(lookup *f, const weft_call *call)
 {
+    weft_memo *memo = call->ctx->memo;
     key_of(&f->key, call);
-    if (f->key.is_full)
+    if (f->key.is_full ||
+        !weft_memo_find(memo, f->key.bytes, f->key.n, &f->state, call->op->state_bytes))
         return false;
     weft_operands_buffers(&f->buffers, call);
     const weft_memo_facts facts = facts_of(f);
-    return weft_memo_find(call->ctx->memo, f->key.bytes, f->key.n, &f->state, call->op->state_bytes,
-                          &facts, &f->is_checked);
+    f->is_checked = weft_memo_knows(memo, f->key.bytes, f->key.n, &facts);
+    return true;
 }
 
-// A query that failed is a failure, though the same one succeeds in the checks that follow.
-static weft_status check_buffers(finding *f, const weft_call *call)
+// A failed query fails the call, even if the checks repeat it with success.
+static weft_status check_buffers(lookup *f, const weft_call *call)
 {
     if (f->is_checked)
         return WEFT_OK;
@@ -108,13 +110,13 @@ static weft_status check_buffers(finding *f, const weft_call *call)
     TRY(f->key.failed);
     TRY(f->buffers.failed);
     const weft_memo_facts facts = facts_of(f);
-    if (f->is_planned && facts.n > 0)
+    if (facts.n > 0)
         weft_memo_add_facts(call->ctx->memo, f->key.bytes, f->key.n, &facts);
     return WEFT_OK;
 }
 
-// Everything but the plan, if the call is new.
-static weft_status look_up(finding *f, const weft_call *call)
+// Finds the state. Checks all that a call with this key has not passed yet.
+static weft_status look_up(lookup *f, const weft_call *call)
 {
     const size_t bytes = call->op->state_bytes;
     assert(bytes <= sizeof(f->state));
@@ -122,30 +124,28 @@ static weft_status look_up(finding *f, const weft_call *call)
     f->is_checked = false;
     f->key.failed = f->buffers.failed = WEFT_OK;
     f->buffers.n = 0;
-    f->is_planned = call->state ? true : is_remembered(f, call);
+    f->is_planned = call->state ? true : is_cached(f, call);
     if (call->state)
         memcpy(&f->state, call->state, bytes);
     TRY(f->is_planned ? numbers_check(&f->state, call) : check(&f->state, call));
     return check_buffers(f, call);
 }
 
-static weft_status finish(finding *f, const weft_call *call)
+static weft_status finish(lookup *f, const weft_call *call)
 {
     if (f->is_planned)
         return WEFT_OK;
     if (!f->state.head.is_empty)
         TRY(plan_and_build(&f->state, call));
-    const weft_memo_facts facts = facts_of(f);
     if (!f->key.is_full)
-        weft_memo_keep(call->ctx->memo, f->key.bytes, f->key.n, &f->state, call->op->state_bytes,
-                       &facts);
+        weft_memo_keep(call->ctx->memo, f->key.bytes, f->key.n, &f->state, call->op->state_bytes);
     return WEFT_OK;
 }
 
 // ---- calls
 
 // The steps before the kernels: contents of matrices, plan, scratch memory.
-static weft_status begin(weft_launch *launch, finding *f, const weft_call *call, cl_mem *scratch)
+static weft_status begin(weft_launch *launch, lookup *f, const weft_call *call, cl_mem *scratch)
 {
     if (call->ctx->check_matrices)
         TRY(weft_operands_check_content(launch, call));
@@ -158,7 +158,7 @@ static weft_status begin(weft_launch *launch, finding *f, const weft_call *call,
 
 weft_status weft_op_run(const weft_call *call, cl_command_queue queue)
 {
-    finding f;
+    lookup f;
     weft_launch launch;
     cl_mem scratch = NULL;
     TRY(look_up(&f, call));
@@ -177,7 +177,7 @@ weft_status weft_op_workspace(const weft_call *call, size_t *bytes)
     if (!bytes)
         return fail(WEFT_BAD_ARGUMENT, "%s_workspace: bytes is NULL", weft_call_name(call));
     *bytes = 0;
-    finding f;
+    lookup f;
     TRY(look_up(&f, call));
     TRY(finish(&f, call));
     *bytes = f.state.head.scratch_bytes;
@@ -186,7 +186,7 @@ weft_status weft_op_workspace(const weft_call *call, size_t *bytes)
 
 int weft_op_describe(const weft_call *call, char *text, size_t size)
 {
-    finding f;
+    lookup f;
     if (look_up(&f, call) != WEFT_OK || finish(&f, call) != WEFT_OK)
         return -1;
     return f.state.head.is_empty ? snprintf(text, size, "nothing to do")

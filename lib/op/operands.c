@@ -12,7 +12,7 @@ static int count_of(const weft_call *call)
     return call->n_operands > 0 ? call->n_operands : call->op->n_operands;
 }
 
-// Operands beyond the table's are like its first one or its last.
+// Operands beyond the table are like its first or its last one.
 static const weft_operand_rule *rule_of(const weft_call *call, int i)
 {
     const int last = call->op->n_operands - 1;
@@ -21,7 +21,7 @@ static const weft_operand_rule *rule_of(const weft_call *call, int i)
     return &call->op->operands[place < last ? place : last];
 }
 
-// "X", or "input bias" where the call names it.
+// "X", or "input bias" if the call names it.
 static const char *name_of(char text[WEFT_OPERAND_TEXT], const weft_call *call, int i)
 {
     const char *name = rule_of(call, i)->name;
@@ -48,7 +48,7 @@ static weft_access access_of(const weft_call *call, int i)
     return access;
 }
 
-// In memory i8 is like u8 and i16 like f16, which every check supports.
+// Every check supports u8 and f16, which have the sizes of i8 and i16.
 static weft_tensor tensor_of(const weft_call *call, int i)
 {
     weft_tensor view = *weft_call_tensor(call, i);
@@ -74,7 +74,7 @@ static weft_csr csr_of(const weft_call *call, int i)
 
 // ---- arrays of operands
 
-// A tensor has only values, rows are offsets.
+// A tensor has only values; row numbers count as offsets.
 typedef enum part { OFFSETS, INDICES, VALUES, PARTS } part;
 
 static unsigned reads(part p)
@@ -136,7 +136,7 @@ static array array_of(const weft_call *call, int i, part p)
                           : (array){csr.values, csr.values_start, csr.nnz, csr.dtype};
 }
 
-// An array as bytes, since tensors have no i16.
+// The array as bytes, since tensors have no i16.
 static weft_tensor part_view(const weft_call *call, int i, part p)
 {
     if (rule_of(call, i)->kind == WEFT_OPERAND_TENSOR)
@@ -199,7 +199,7 @@ static weft_status csr_read_check(const weft_call *call, const weft_state *state
                                          : WEFT_OK;
 }
 
-// Offsets of a CSR are lengths first: kernels also read them.
+// Offsets of a CSR are first written as lengths, so that kernels also read them.
 static weft_status written_check(const weft_call *call, int i, part p, const char *name)
 {
     char text[WEFT_OPERAND_TEXT], what[WEFT_OPERAND_TEXT] = "";
@@ -211,7 +211,7 @@ static weft_status written_check(const weft_call *call, int i, part p, const cha
     TRY(rule_of(call, i)->kind == WEFT_OPERAND_CSR && p == OFFSETS
             ? weft_array_check(call->ctx, a.buffer, a.start, a.n, a.dtype, what, "")
             : weft_array_place_check(call->ctx, a.buffer, a.start, a.n, a.dtype, what, ""));
-    const weft_tensor view = part_view(call, i, p); // whose bytes are known to be countable
+    const weft_tensor view = part_view(call, i, p); // its bytes do not overflow: checked above
     return weft_output_check(call->ctx, &view, what);
 }
 
@@ -238,7 +238,7 @@ static weft_status buffers_check(const weft_call *call, const weft_state *state,
                                        : weft_tensor_check(call->ctx, &view, what);
 }
 
-// Checked once more with names after a failure.
+// After a failure the check is repeated with names.
 weft_status weft_operands_check_buffers(const weft_call *call, const weft_state *state)
 {
     char text[WEFT_OPERAND_TEXT], what[WEFT_OPERAND_TEXT];
@@ -263,7 +263,7 @@ typedef struct {
     const weft_state *state;
     const weft_tensor *output;
     const char *output_name, *name;
-    bool may_be; // the other operand itself
+    bool may_be; // the output may be the other operand itself
 } pair;
 
 static weft_status apart_from_tensor(const pair *p, int i)
@@ -274,7 +274,7 @@ static weft_status apart_from_tensor(const pair *p, int i)
                      : weft_tensor_overlap_check(p->output, p->output_name, &view, p->name, op);
 }
 
-// The output may be the values of a batch, or of the only matrix.
+// The output may be the values of a batch, or of a single matrix.
 static weft_status apart_from_values(const pair *p, int i)
 {
     const weft_csr csr = csr_of(p->call, i);
@@ -301,7 +301,7 @@ static weft_status apart_from(const pair *p, int i, part q)
                               weft_call_name(p->call));
 }
 
-// Checked once more with names if they overlap.
+// If they overlap the check is repeated with names.
 static weft_status pair_check(pair *p, int output, part of_output, int i, part q)
 {
     char text[2][WEFT_OPERAND_TEXT];
@@ -315,7 +315,7 @@ static weft_status pair_check(pair *p, int output, part of_output, int i, part q
     return named == WEFT_OK ? first : named;
 }
 
-// Of two outputs the later one is checked against the earlier one.
+// A later output is checked against earlier ones.
 static weft_status output_apart(const weft_call *call, const weft_state *state, int output, part p)
 {
     const weft_tensor view = part_view(call, output, p);
@@ -379,6 +379,14 @@ static cl_mem buffer_of(const weft_call *call, int i, part p)
                                                          : array_of(call, i, p).buffer;
 }
 
+// Buffers of empty arrays may be invalid.
+static bool has_elements(const weft_call *call, int i, part p)
+{
+    return rule_of(call, i)->kind == WEFT_OPERAND_TENSOR
+               ? !weft_tensor_is_empty(weft_call_tensor(call, i))
+               : array_of(call, i, p).n > 0;
+}
+
 static void add_facts(weft_buffers *buffers, cl_mem handle)
 {
     buffers->are_too_many =
@@ -396,7 +404,7 @@ void weft_operands_buffers(weft_buffers *out, const weft_call *call)
     out->are_too_many = call->ctx->notes != NULL;
     for (int i = 0; i < count_of(call) && !out->are_too_many; ++i)
         for (part p = OFFSETS; p < PARTS; ++p)
-            if (is_touched(call, i, p))
+            if (is_touched(call, i, p) && has_elements(call, i, p))
                 add_facts(out, buffer_of(call, i, p));
     if (out->are_too_many)
         out->n = 0;
@@ -404,7 +412,7 @@ void weft_operands_buffers(weft_buffers *out, const weft_call *call)
 
 // ---- keys
 
-// The first tensor in the same buffer, which may be itself.
+// The first tensor in the same buffer, which may be tensor i.
 static int first_sharing(const weft_call *call, int i)
 {
     int first = 0;
@@ -423,7 +431,8 @@ static void note_failure(weft_key *key, weft_status status)
     key->is_full = true;
 }
 
-// Of arrays that kernels access: others may be anything. Invalid buffers will be refused.
+// Adds the alignment of arrays that kernels access; others are ignored. Invalid buffers will be
+// refused.
 static void add_shift(weft_key *key, const weft_call *call, int i)
 {
     int64_t shifts[2] = {0, 0};
@@ -448,6 +457,7 @@ static void add_operand(weft_key *key, const weft_call *call, int i)
     weft_key_add_number(key, call->operands[i] ? (int64_t)kind : -1);
     if (!call->operands[i])
         return;
+    weft_key_add_number(key, access_of(call, i));
     const weft_csr csr = kind == WEFT_OPERAND_CSR ? csr_of(call, i) : (weft_csr){0};
     if (kind == WEFT_OPERAND_CSR)
         weft_key_add_csr(key, &csr);

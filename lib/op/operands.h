@@ -5,11 +5,12 @@
 
 #include "op/call.h"
 #include "operand/view.h"
+#include "runtime/memo.h"
 
 // Checks that required operands are not NULL, and the form of each; no buffers.
 weft_status weft_operands_check_forms(const weft_call *call);
 
-// Checks buffers, of operands with valid forms: context, size, and access by kernels.
+// Checks the buffers of operands with valid forms: context, size, and access by kernels.
 weft_status weft_operands_check_buffers(const weft_call *call, const weft_state *state);
 
 // Checks that outputs share no byte with another operand, unless the table allows it.
@@ -22,18 +23,20 @@ weft_status weft_operands_check_workspace(const weft_call *call, const weft_stat
 weft_status weft_operands_check_content(const weft_launch *launch, const weft_call *call);
 
 // Facts about the buffers that kernels access, array by array in the order of the table. With the
-// same key and the same facts the checks of buffers, and of outputs apart, pass again.
+// same key and facts the checks of buffers and of overlap pass again.
 typedef struct weft_buffers {
     size_t n;
-    bool are_too_many;  // there are no facts
-    weft_status failed; // of an OpenCL query; then they are too many
+    bool are_too_many;  // then there are no facts
+    weft_status failed; // the error of an OpenCL query; then are_too_many is true
     weft_buffer_facts of[16];
 } weft_buffers;
 
+_Static_assert(sizeof(((weft_buffers *)0)->of) <= WEFT_MEMO_FACTS, "a context remembers facts");
+
 void weft_operands_buffers(weft_buffers *out, const weft_call *call);
 
-// Adds the operands to a key, without the buffers; but which tensors share one, and for operations
-// with sees_alignment the alignment of host memory.
+// Adds the operands to a key, without the buffers, but with the tensors that share a buffer and, if
+// the operation has sees_alignment, the alignment of buffers in host memory.
 void weft_operands_key(weft_key *key, const weft_call *call);
 
 #endif

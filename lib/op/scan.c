@@ -63,7 +63,7 @@ size_t weft_scan_scratch_bytes(const weft_scan *scan)
 weft_status weft_scan_offsets(weft_launch *launch, const weft_scan *scan, weft_numbers offsets,
                               cl_mem scratch)
 {
-    // With one group some other buffer must be passed.
+    // With one group the argument is unused, but must be a buffer.
     const weft_numbers sums = {scan->n_groups > 1 ? scratch : offsets.buffer, 0};
     return weft_scan_enqueue(launch, scan, offsets, offsets, true, sums);
 }

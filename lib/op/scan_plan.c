@@ -5,7 +5,7 @@
 
 enum {
     MOST_ITERATIONS = 1 << 15, // of an item's loops
-    VECTORIZED_LEAST = 512,    // tiles of a group on a CPU: below, the group's overhead dominates
+    VECTORIZED_LEAST = 512,    // tiles of a group on a CPU: with fewer its overhead dominates
     SPREAD_LEAST = 4,
 };
 

@@ -21,7 +21,7 @@ typedef struct weft_argument {
 
 #define IS_BUFFER(x) _Generic((x), cl_mem : true, default : false)
 
-// Arguments of one kernel, in order; what they point to must outlive its launch. Too many are an
+// Arguments of one kernel, in order. Their values must outlive its launch. Too many fail an
 // assertion: weft makes the lists.
 typedef struct weft_arguments {
     weft_argument list[72];
@@ -34,7 +34,7 @@ void weft_arguments_add_all(weft_arguments *arguments, size_t n, const weft_argu
 
 #define ADD_ARGUMENT(arguments, x) weft_arguments_add(arguments, ARGUMENT(x))
 
-// A number in the type that kernels compute in.
+// A number in a kernel's type of arithmetic.
 typedef union weft_scalar {
     cl_float f32;
     cl_double f64;
@@ -43,10 +43,10 @@ typedef union weft_scalar {
     cl_ushort half; // the bits of an f16 or bf16, which some kernels only compare
 } weft_scalar;
 
-// f64, i32 and i64 are passed as they are and must fit; other types are computed in f32.
+// f64, i32 and i64 numbers keep their type, and must fit it; others become f32.
 weft_argument weft_scalar_argument(weft_scalar *scalar, weft_dtype dtype, double value);
 
-// The same for a struct of arguments.
+// The same number in a struct of arguments.
 typedef struct weft_number {
     size_t size;
     weft_scalar value;
@@ -54,7 +54,7 @@ typedef struct weft_number {
 
 weft_number weft_number_of(weft_dtype dtype, double value);
 
-// Integers as wide as a program's indices: one, or a vector of them.
+// An integer, or a vector of integers, as wide as a program's indices.
 enum { WEFT_MOST_INDICES = 8 };
 typedef struct weft_indices {
     size_t size;
@@ -66,7 +66,7 @@ typedef struct weft_indices {
 
 weft_indices weft_indices_of(bool is_wide, int n, const int64_t *numbers);
 
-// f64 as it is, other types by way of f32.
+// Rounds `value` to f32, unless the type is f64.
 double weft_rounded(weft_dtype dtype, double value);
 
 #endif

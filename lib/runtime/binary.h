@@ -6,7 +6,7 @@
 #include "base/record.h"
 #include "runtime/ocl.h"
 
-// The binary for one of the program's devices; false if there is none.
+// Gets the binary for one of the program's devices; false if there is none.
 bool weft_program_binary(cl_program program, cl_device_id device, weft_blob *out);
 
 #endif

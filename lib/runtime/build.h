@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// Making one program: loaded from the folder on disk, else compiled and stored there.
+// Creates one program: loads it from the folder on disk, else compiles and stores it there.
 #ifndef WEFT_LIB_BUILD_H
 #define WEFT_LIB_BUILD_H
 
 #include "runtime/defines.h"
 
-// The program and its kernel `name`, both the caller's to release. WEFT_BUILD_FAILED names the
-// program, the options and the compiler's first error; the log has all of it, and the numbered
+// Gets the program and its kernel `name`; the caller releases both. WEFT_BUILD_FAILED names the
+// program, the options and the compiler's first error; the log has all errors and the numbered
 // source.
 weft_status weft_program_build(weft_context *ctx, const weft_source *source,
                                const weft_defines *defines, const char *name, cl_program *program,
                                cl_kernel *kernel);
 
-// A program that may not compile: neither loaded nor stored, and without an error in the log.
-// WEFT_BUILD_FAILED has no details.
+// Compiles a program that may fail to compile, without loading or storing it, and without an error
+// in the log. WEFT_BUILD_FAILED has no details.
 weft_status weft_program_try(weft_context *ctx, const weft_source *source,
                              const weft_defines *defines, cl_program *out);
 
-// Another kernel of a built program; the caller's to release.
+// Gets another kernel of a built program; the caller releases it.
 weft_status weft_program_kernel(cl_program program, const weft_source *source, const char *name,
                                 cl_kernel *out);
 

@@ -11,8 +11,8 @@
 typedef struct weft_cache weft_cache;
 
 // The folder is `dir`; NULL takes $WEFT_CACHE_DIR, $XDG_CACHE_HOME/weft or ~/.cache/weft: the first
-// of them that is an absolute path. Another WEFT_CACHE_DIR is a warning in the log. If none of them
-// is set, or `dir` or $WEFT_CACHE_DIR is "", *out is NULL: no cache, and every function below
+// of them that is an absolute path. A relative WEFT_CACHE_DIR is a warning in the log. If none of
+// them is set, or `dir` or $WEFT_CACHE_DIR is "", *out is NULL: no cache, and every function below
 // accepts that. Nothing is created before the first save. max_bytes bounds the folder. If the
 // implementation caches programs itself, they are stored only in a folder that `dir` or
 // $WEFT_CACHE_DIR names.
@@ -27,14 +27,14 @@ bool weft_cache_has_programs(const weft_cache *cache);
 const char *weft_cache_folder(const weft_cache *cache);
 uint64_t weft_cache_max_bytes(const weft_cache *cache);
 
-// All that a binary depends on: weft, platform, device, driver, options, source.
+// The inputs of a binary: weft, platform, device, driver, options, source.
 weft_status weft_cache_key(const weft_context *ctx, const char *options, const char *source,
                            weft_blob *out);
 
-// The binary stored under `key`. False for a miss, whatever its reason.
+// Loads the binary stored under `key`. False after a miss, for any reason.
 bool weft_cache_load(weft_cache *cache, const weft_blob *key, weft_blob *out);
 
-// Stores a binary. After an error, which is a warning in the log, the old file remains.
+// Stores a binary. An error is a warning in the log, and the old file remains.
 void weft_cache_save(weft_cache *cache, const weft_blob *key, const weft_blob *binary);
 
 #endif

@@ -19,7 +19,7 @@ struct weft_context {
     cl_device_id device;
     cl_command_queue queue; // NULL if the caller brought the device
     weft_limits limits;
-    // Of the device itself, whatever the limits are:
+    // Properties of the device itself, whatever the limits are:
     bool has_shuffles;
     int least_subgroup;
     bool has_more_fma; // fma() is fast, although its compiler does not define FP_FAST_FMAF
@@ -38,7 +38,7 @@ struct weft_context {
     atomic_ullong programs_built, programs_loaded, launches;
 };
 
-// At the start of every call: there is a context, and this process may use it.
+// Checks at the start of every call that ctx is not NULL, and that this process may use it.
 weft_status weft_context_check(const weft_context *ctx, const char *what);
 
 #endif

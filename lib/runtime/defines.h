@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program's source and list of defines, which is its build options and part of its cache key, so
-// that key and kernel always agree.
+// A program's source and its list of defines. The list is both the build options and a part of the
+// cache key, so that key and kernel always agree.
 #ifndef WEFT_LIB_DEFINES_H
 #define WEFT_LIB_DEFINES_H
 
@@ -8,8 +8,8 @@
 
 #include "runtime/ocl.h"
 
-// "-D VECTOR_WIDTH=16 -D VECTORS=8 ..." in the order added. Too long a list is an assertion: weft
-// makes the lists.
+// "-D VECTOR_WIDTH=16 -D VECTORS=8 ..." in the order added. Too long a list fails an assertion:
+// weft makes the lists.
 typedef struct weft_defines {
     char text[8192];
     size_t length;
@@ -19,19 +19,19 @@ void weft_defines_add(weft_defines *defines, const char *name, int64_t value);
 void weft_defines_add_word(weft_defines *defines, const char *name, const char *word);
 void weft_defines_add_dtype(weft_defines *defines, const char *name, weft_dtype dtype);
 
-// Items of a sub-group that read neighbours together, and need few registers for it.
+// Items of a sub-group that read adjacent elements together, with few registers.
 enum { WEFT_WIDE_SUB_GROUP = 16 };
 
-// SUB_GROUP, if a kernel may request a sub-group size; `least` is the device's smallest, or 0. The
-// size is `items`, or the smallest if that is more.
+// Adds SUB_GROUP, if a kernel may require a sub-group size; `least` is the device's smallest, or 0.
+// The size is the larger of `items` and `least`.
 void weft_defines_add_sub_group(weft_defines *defines, int least, int items);
 
-// SHUFFLES, how items exchange numbers: 0 through local memory. If shuffles are requested and the
-// limits have sub-groups: 2 by shuffles, or 1 by a substitute if the device has none itself.
+// Adds SHUFFLES, how items exchange numbers: 0: through local memory. If shuffles are requested and
+// the limits have sub-groups: 2: by shuffles, or 1: by a substitute if the device has no shuffles.
 void weft_defines_add_shuffles(weft_defines *defines, const weft_context *ctx, bool are_wanted);
 
-// For kernels with many registers: the smallest sub-groups and, if the device allows it, twice the
-// registers for half as many items at once. (Plans count as many groups as before.)
+// For kernels with many registers: adds the smallest sub-groups and, if the device allows it, twice
+// the registers for half as many resident items. (Plans count as many groups as before.)
 void weft_defines_add_registers(weft_defines *defines, int least);
 
 // Intel's option for the latter. Other compilers may not know it: build.c.

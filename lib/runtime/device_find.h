@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which device to open.
+// Finds the device to open.
 #ifndef WEFT_LIB_DEVICE_FIND_H
 #define WEFT_LIB_DEVICE_FIND_H
 

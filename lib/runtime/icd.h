@@ -5,8 +5,8 @@
 
 #include <stddef.h>
 
-// Where the loader looks for drivers, what is wrong there, and what to do about it. Loads the
-// libraries named there, as the loader does: for use after that has failed.
+// Describes where the loader searches for drivers, what is wrong there, and the remedy. Loads the
+// libraries that are named there, as the loader does: use it after the loader has failed.
 void weft_icd_explain(char *text, size_t size);
 
 #endif

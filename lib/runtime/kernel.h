@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A kernel, as seen by the code that creates and enqueues it.
+// A kernel, for the code that creates and enqueues it.
 #ifndef WEFT_LIB_KERNEL_H
 #define WEFT_LIB_KERNEL_H
 
@@ -19,7 +19,7 @@ struct weft_kernel {
     pthread_mutex_t lock;              // around setting arguments and enqueuing
     size_t max_items;
 
-    // The arguments as they were last set: size and value of each, one after the other.
+    // The arguments that were last set: size and value of each, one after the other.
     size_t n_set; // 0: not known
     unsigned char set[WEFT_SET_BYTES];
 };

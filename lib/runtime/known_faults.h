@@ -5,7 +5,7 @@
 
 #include "runtime/ocl.h"
 
-// weft_trial bits: what does not work on this device, by its name and version. `width` is its
+// weft_trial bits of features that fail on this device, by its name and version. `width` is its
 // native vector width for floats.
 unsigned weft_known_faults(cl_device_id device, int width);
 

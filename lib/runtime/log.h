@@ -5,7 +5,7 @@
 
 #include <weft/context.h>
 
-// As printf(), of any length. Does nothing without a callback.
+// Like printf(), of any length. Does nothing without a callback.
 void weft_log(const weft_context *ctx, weft_log_level level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

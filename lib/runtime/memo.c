@@ -84,14 +84,13 @@ static void put_facts(entry *e, const weft_memo_facts *facts)
 }
 
 bool weft_memo_find(weft_memo *memo, const void *key, size_t key_bytes, void *state,
-                    size_t state_bytes, const weft_memo_facts *facts, bool *is_known)
+                    size_t state_bytes)
 {
     const uint64_t hash = XXH3_64bits(key, key_bytes);
     pthread_mutex_lock(&memo->lock);
     entry **set = memo->entries[hash % SETS];
     const int place = find_place(set, hash, key, key_bytes);
     const bool found = place < PLACES && set[place]->state_bytes == state_bytes;
-    *is_known = found && knows(set[place], facts);
     if (found)
         memcpy(state, set[place]->bytes + key_bytes, state_bytes);
     pthread_mutex_unlock(&memo->lock);
@@ -99,7 +98,7 @@ bool weft_memo_find(weft_memo *memo, const void *key, size_t key_bytes, void *st
 }
 
 void weft_memo_keep(weft_memo *memo, const void *key, size_t key_bytes, const void *state,
-                    size_t state_bytes, const weft_memo_facts *facts)
+                    size_t state_bytes)
 {
     entry *e = malloc(sizeof(*e) + key_bytes + state_bytes);
     if (!e)
@@ -109,7 +108,6 @@ void weft_memo_keep(weft_memo *memo, const void *key, size_t key_bytes, const vo
     e->state_bytes = state_bytes;
     memset(e->n_facts, 0, sizeof(e->n_facts));
     e->next_facts = 0;
-    put_facts(e, facts);
     memcpy(e->bytes, key, key_bytes);
     memcpy(e->bytes + key_bytes, state, state_bytes);
 
@@ -124,6 +122,18 @@ void weft_memo_keep(weft_memo *memo, const void *key, size_t key_bytes, const vo
     free(set[place]);
     set[place] = e;
     pthread_mutex_unlock(&memo->lock);
+}
+
+bool weft_memo_knows(weft_memo *memo, const void *key, size_t key_bytes,
+                     const weft_memo_facts *facts)
+{
+    const uint64_t hash = XXH3_64bits(key, key_bytes);
+    pthread_mutex_lock(&memo->lock);
+    entry **set = memo->entries[hash % SETS];
+    const int place = find_place(set, hash, key, key_bytes);
+    const bool is_known = place < PLACES && knows(set[place], facts);
+    pthread_mutex_unlock(&memo->lock);
+    return is_known;
 }
 
 void weft_memo_add_facts(weft_memo *memo, const void *key, size_t key_bytes,

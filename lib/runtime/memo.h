@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// States of earlier calls, for calls that are like them: a context's table from keys to states,
-// plain bytes both. Any thread may use it.
+// A context's cache of call states: a table from keys to states, both plain bytes. Any thread may
+// use it.
 #ifndef WEFT_LIB_MEMO_H
 #define WEFT_LIB_MEMO_H
 
@@ -12,24 +12,26 @@ typedef struct weft_memo weft_memo;
 weft_status weft_memo_create(weft_memo **out);
 void weft_memo_destroy(weft_memo *memo);
 
-// Facts about a call's buffers, with which its checks passed: bytes. An entry has those of its last
-// two calls that differ, as of a caller who alternates between two sets of buffers.
+// Facts about a call's buffers, as bytes, with which its checks passed. An entry has two different
+// facts, of the latest calls: a caller may alternate between two sets of buffers.
 enum { WEFT_MEMO_FACTS = 1024 };
 typedef struct weft_memo_facts {
     size_t n; // at most WEFT_MEMO_FACTS; 0: unknown
     const void *bytes;
 } weft_memo_facts;
 
-// Copies the state of the key to `state`; false if there is none. *is_known: the entry has these
-// facts. Allocates nothing.
+// Copies the key's state to `state`; false if there is none. Allocates nothing.
 bool weft_memo_find(weft_memo *memo, const void *key, size_t key_bytes, void *state,
-                    size_t state_bytes, const weft_memo_facts *facts, bool *is_known);
+                    size_t state_bytes);
 
-// Stores copies of all three, if there is memory for them; may replace an older state.
+// Stores copies of key and state, if there is memory; may replace an older state.
 void weft_memo_keep(weft_memo *memo, const void *key, size_t key_bytes, const void *state,
-                    size_t state_bytes, const weft_memo_facts *facts);
+                    size_t state_bytes);
 
-// Adds facts to the key's entry, if there is one. Allocates nothing.
+// Whether the key's entry has these facts, and adds them to it, if there is one. Both allocate
+// nothing.
+bool weft_memo_knows(weft_memo *memo, const void *key, size_t key_bytes,
+                     const weft_memo_facts *facts);
 void weft_memo_add_facts(weft_memo *memo, const void *key, size_t key_bytes,
                          const weft_memo_facts *facts);
 

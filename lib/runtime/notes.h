@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Records of a rehearsal, in place of calls of OpenCL.
+// The record of a rehearsal, made in place of OpenCL calls.
 #ifndef WEFT_LIB_NOTES_H
 #define WEFT_LIB_NOTES_H
 
@@ -11,7 +11,7 @@
 
 typedef struct weft_notes weft_notes;
 
-// Recording is between begin and end. Destroying accepts NULL.
+// Notes are recorded between begin and end. Destroying accepts NULL.
 weft_status weft_notes_create(weft_notes **out);
 void weft_notes_destroy(weft_notes *notes);
 
@@ -22,15 +22,15 @@ const weft_rehearsal *weft_notes_end(weft_notes *notes);
 // Receives plans' reasons.
 const weft_why *weft_notes_why(const weft_notes *notes);
 
-// A kernel that would have been enqueued so many times in a row.
+// Records a kernel that would have been enqueued `times` times in a row.
 weft_status weft_notes_launch(weft_notes *notes, const weft_context *ctx, const weft_kernel *kernel,
                               size_t n_arguments, const weft_argument *arguments,
                               const size_t global[3], const size_t local[3], int64_t times);
 
-// Scratch memory that a call would have taken.
+// Records scratch memory that a call would have used; returns a handle for it.
 cl_mem weft_notes_scratch(weft_notes *notes, size_t bytes);
 
-// A caller's buffer that holds `data`; NULL where there are too many.
+// A handle for a caller's buffer with the contents `data`; NULL if there are too many.
 cl_mem weft_notes_buffer(weft_notes *notes, const void *data);
 
 // Contents of a buffer; NULL if it has none, or there are no notes.

@@ -17,18 +17,19 @@ weft_status weft_cl_check(cl_int code, const char *what, const char *call);
 // WEFT_NO_MEMORY.
 weft_status weft_cl_buffer_check(cl_int code, const char *what, size_t bytes);
 
-// Reads a part of a buffer, or writes it, and returns when that is done. A blocking write alone may
-// return once it has copied the data, as in Intel's runtime for CPUs; and in Mesa's rusticl (22.3)
-// blocking calls return early if another thread flushes the queue meanwhile.
+// Read or write a part of a buffer, and return when that is done. OpenCL's blocking calls do not
+// suffice: a blocking write may return when it has copied the data, as in Intel's runtime for CPUs,
+// and in Mesa's rusticl (22.3) blocking calls return early if another thread flushes the queue.
 weft_status weft_cl_read(cl_command_queue queue, cl_mem buffer, size_t start, size_t bytes,
                          void *out, cl_uint n_wait, const cl_event *wait, const char *what);
 weft_status weft_cl_write(cl_command_queue queue, cl_mem buffer, size_t bytes, const void *in,
                           const char *what);
 
-// Whether clCreateBuffer() failed for lack of memory: fewer bytes may do, or releasing others.
+// Whether clCreateBuffer() failed for lack of memory: a smaller buffer, or the release of others,
+// may help.
 bool weft_cl_is_full(cl_int code);
 
-// A text from the device or platform, from malloc(): "" if there is no answer, NULL if there is no
+// The device's or platform's answer as text from malloc(): "" if there is none, NULL without
 // memory.
 char *weft_device_text(cl_device_id device, cl_device_info what);
 char *weft_platform_text(cl_platform_id platform, cl_platform_info what);
@@ -37,7 +38,7 @@ char *weft_platform_text(cl_platform_id platform, cl_platform_info what);
 // binary: PoCL. False if unknown.
 bool weft_device_keeps_programs(cl_device_id device);
 
-// Whether sub-groups are those of OpenCL C 3.0: not an extension's, and unknown to OpenCL C 1.2.
+// Whether sub-groups are those of OpenCL C 3.0, not of an extension: unknown to OpenCL C 1.2.
 bool weft_device_has_own_subgroups(cl_device_id device);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parameters of kernels, written once for both sides: a list
+// Parameters of kernels, listed once for kernel and host. A list
 //
 //     #define SCALE_PARAMETERS(P, AND) P(LONG, n) AND P(NUMBER(ACC), factor) AND P(OUT(T), Y)
 //

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The group size that a device claims, and the one that kernels get.
+// Corrects the group size that a device claims to the one that kernels get.
 #ifndef WEFT_LIB_PROBE_H
 #define WEFT_LIB_PROBE_H
 

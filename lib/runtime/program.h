@@ -9,16 +9,16 @@
 // happen under the kernel's lock, inside weft_launch_kernel().
 typedef struct weft_kernel weft_kernel;
 
-// The kernel `name` of `source` built with `defines`: from memory, else from disk, else compiled.
-// Threads may call it in parallel; each program is built once, and others wait only for a program
-// that they need.
+// Gets the kernel `name` of `source` built with `defines`: from memory, else from disk, else
+// compiled. Threads may call it in parallel; each program is built once, and other threads wait
+// only for a program that they need.
 weft_status weft_kernel_get(weft_context *ctx, const weft_source *source,
                             const weft_defines *defines, const char *name, weft_kernel **out);
 
-// CL_KERNEL_WORK_GROUP_SIZE: if it is below the plan's group, plan again.
+// CL_KERNEL_WORK_GROUP_SIZE. If it is below the plan's group, plan again.
 size_t weft_kernel_max_items(const weft_kernel *kernel);
 
-// One of several kernels with the same group: lowers *most to its largest group size.
+// Gets one of several kernels with the same group, and lowers *most to its largest group.
 weft_status weft_kernel_narrow(weft_kernel **out, size_t *most, weft_context *ctx,
                                const weft_source *source, const weft_defines *defines,
                                const char *name);

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// A device's claims, and features that kernels rely on, tested by kernels with known results
+// Trials: kernels with known results test a device's claims, and features that kernels rely on
 // (cl/runtime/trial.cl).
 #ifndef WEFT_LIB_TRIAL_H
 #define WEFT_LIB_TRIAL_H
 
 #include "runtime/ocl.h"
 
-// Bits are weft_trial's. In doubt: wrong once, and not tried again for lack of time.
+// Bits are weft_trial's. Doubted: wrong once, and not tried again for lack of time.
 typedef struct weft_verdict {
-    unsigned tried, failed, doubted; // failed ones are tried, doubted ones are not
-    bool is_measured;                // the following, where answers are not plausible
+    unsigned tried, failed, doubted; // `tried` includes failed features, not doubted ones
+    bool is_measured;                // the following were measured, if answers were implausible
     bool has_fma;                    // as claimed, or as measured if not claimed
     uint64_t cache_bytes;            // as answered, or as measured if the answer is impossible
 } weft_verdict;
@@ -26,7 +26,7 @@ bool weft_verdict_is_whole(const weft_verdict *verdict, const weft_limits *limit
 // seconds, so that at least one is completed. The log has warnings about omitted trials.
 void weft_trials_run(weft_context *ctx, const weft_limits *limits, weft_verdict *verdict);
 
-// The part of a key that is the trials' text: what it depends on besides the device.
+// The trials' part of a key: the inputs of a verdict besides the device.
 void weft_trials_name(const weft_limits *limits, char *name, size_t size);
 
 #endif

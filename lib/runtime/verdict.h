@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Results of a device's trials: found once, and cached.
+// The verdict on a device: the results of its trials, computed once and cached.
 #ifndef WEFT_LIB_VERDICT_H
 #define WEFT_LIB_VERDICT_H
 

@@ -6,19 +6,19 @@
 
 #include "runtime/ocl.h"
 
-// A buffer of at least `bytes`, not used by any unfinished call (or used on this same in-order
-// queue only). The context's scratch_bytes bound the pool: beyond them idle buffers are released
-// first, then the call waits until there is room, as any call in flight ends or any block is given.
-// Idle ones are also released if the device has no memory left. More than weft_workspace_most() is
-// WEFT_NO_MEMORY and says how much was needed and is allowed. An error of OpenCL while waiting is
-// an error of this call. A call takes one block: two could wait for each other.
+// Takes a buffer of at least `bytes` that no unfinished call uses (or only calls on this same
+// in-order queue). The context's scratch_bytes bound the pool: beyond them idle buffers are
+// released first, then the call waits until other calls end or give back blocks. Idle buffers are
+// also released if the device has no memory left. More than weft_workspace_most() is
+// WEFT_NO_MEMORY, with the needed and the allowed bytes. An OpenCL error during the wait is an
+// error of this call. A call takes only one block: with two, calls could wait for each other.
 weft_status weft_workspace_take(weft_context *ctx, cl_command_queue queue, const char *what,
                                 size_t bytes, cl_mem *out);
 
-// The most that can be taken at once: scratch_bytes, or the device's limit for one buffer.
+// The largest block: scratch_bytes, or the device's limit for one buffer.
 uint64_t weft_workspace_most(const weft_context *ctx);
 
-// Gives it back: idle again when `last` completes. `last` NULL: no enqueued command uses it.
+// Gives a buffer back: it is idle when `last` completes. `last` NULL: no enqueued command uses it.
 void weft_workspace_give(weft_context *ctx, cl_command_queue queue, cl_mem buffer, cl_event last);
 
 // A context's pool, empty at first, bounded by so many bytes. Destroying accepts NULL.

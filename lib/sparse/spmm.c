@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // C = f(alpha op(A) B + beta C + bias) with A sparse, in CSR or DCSR.
-// Checked by spmm_check.c, planned and built by spmm_schedule.c; here: arguments, enqueue.
+// spmm_check.c checks, spmm_schedule.c plans and builds; here: arguments, enqueue.
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -33,7 +33,7 @@ void weft_spmm_key(weft_key *key, const weft_call *call)
 
 // ---- arguments
 
-// Arguments of all kernels: the list of a kernel points into it.
+// Arguments of all kernels: a kernel's list points into it.
 typedef struct {
     PATTERN_PARAMETERS(FIELD, )
     ORDER_PARAMETERS(FIELD, )
@@ -72,7 +72,7 @@ typedef struct {
     segments segments;
 } product;
 
-// An argument without an array gets some other buffer, which is never read.
+// Unused buffer arguments get some other buffer, which is never read.
 static void set_matrix(product *p)
 {
     const weft_spmm_plan *plan = p->given->plan;
@@ -92,7 +92,7 @@ static void set_matrix(product *p)
     v->source = is_transposed ? plan->source : v->offsets;
 }
 
-// And the rows as a plan object lists them.
+// The rows as the plan object lists them, if it is used.
 static void set_rows(product *p)
 {
     const weft_spmm_plan *plan = p->s->is_planned ? p->given->plan : NULL;
@@ -150,7 +150,7 @@ static void set_C(product *p)
     v->beta = weft_number_of(p->s->problem.dtype, p->given->beta);
 }
 
-// Without arguments C takes their place, and is not used for them.
+// Without arguments C is passed in their place, and not used for them.
 static void set_arguments(product *p)
 {
     const weft_tensor *arguments = weft_call_tensor(p->call, WEFT_SPMM_ARGUMENTS);
@@ -164,7 +164,7 @@ static void set_arguments(product *p)
     v->arguments_batch = steps->batch;
 }
 
-// In scratch memory: B packed, sums, their positions, queues.
+// In scratch memory: packed B, sums, their positions, queues.
 static void set_scratch(product *p, cl_mem scratch)
 {
     const weft_spmm_state *s = p->s;
@@ -193,7 +193,7 @@ static void add_output(weft_arguments *arguments, const product *p)
         ADD_LISTED(arguments, STORED_PARAMETERS(LISTED, COMMA));
 }
 
-// Of k-blocks of B, if there are any.
+// Arguments for k-blocks of B, if there are any.
 static void add_k_blocks(weft_arguments *arguments, const product *p)
 {
     if (p->s->has_segments) {
@@ -242,7 +242,7 @@ static void add_combine(weft_arguments *arguments, const product *p)
                    ARGUMENTS_PARAMETERS(LISTED, COMMA));
 }
 
-// Followed by the parameters of the rows that no entry of A changes.
+// Then the caller adds the parameters of rows that no entry of A changes.
 static void add_places(weft_arguments *arguments, const product *p)
 {
     const parameters *a = &p->values;
@@ -257,7 +257,8 @@ typedef struct {
     size_t global[3], local[3];
 } extents;
 
-// x by y groups for each matrix of the batch, of `items` items along x and the tiling's rows.
+// x by y groups for each matrix of the batch. A group has `items` items along x, and the tiling's
+// rows along y.
 static extents groups_of(const product *p, int64_t items, int64_t x, int64_t y)
 {
     const size_t local[2] = {(size_t)items, (size_t)p->s->tiling.rows_per_group};
@@ -320,8 +321,8 @@ static weft_status enqueue_rows(const product *p, int64_t n_row_blocks)
                               e.local);
 }
 
-// A group for each run of row blocks and each n-tile of B, which it copies. On a CPU groups are few
-// and long.
+// A group for each run of row blocks and each n-tile of B, which it copies. On a CPU there are few,
+// long groups.
 static weft_status enqueue_staged_b(product *p, int64_t n_row_blocks)
 {
     const weft_spmm_tiling *tiling = &p->s->tiling;
@@ -339,7 +340,7 @@ static weft_status enqueue_staged_b(product *p, int64_t n_row_blocks)
                               e.local);
 }
 
-// Sums of the row chunks; then those of each row, where each item has one vector.
+// Sums the row chunks; then combines the sums of each row, one vector per item.
 static weft_status enqueue_row_chunks(const product *p)
 {
     const weft_spmm_state *s = p->s;
@@ -356,15 +357,15 @@ static weft_status enqueue_row_chunks(const product *p)
                               last.local);
 }
 
-// Whether C = f(beta C + bias) is C.
+// Whether C = f(beta C + bias) does not change C.
 static bool is_unchanged(const product *p)
 {
     return weft_rounded(p->s->problem.dtype, p->given->beta) == 1 &&
            !p->call->operands[WEFT_SPMM_BIAS] && p->given->activation == WEFT_ACTIVATION_NONE;
 }
 
-// C = f(beta C + bias), and arguments -1, in all rows or in those that A does not store. These rows
-// are all alike: as many groups as keep the device busy.
+// C = f(beta C + bias), and arguments -1, in all rows or in those that A does not store. The rows
+// are equal work: there are as many groups as keep the device busy.
 static weft_status enqueue_scale(const product *p)
 {
     const weft_spmm_state *s = p->s;
@@ -404,7 +405,7 @@ weft_status weft_spmm_enqueue(weft_launch *launch, const void *state, const weft
     if (s->tiling.packed)
         TRY(enqueue_pack(&p));
     const int64_t n_row_blocks = ceil_div(p.values.n_ordered, rows_of_group(s));
-    if (n_row_blocks > 0) { // else every row is long
+    if (n_row_blocks > 0) { // else all rows are long
         if (s->n_queues > 0)
             TRY(enqueue_queues(&p));
         TRY(s->tiling.row_blocks_per_copy > 0 ? enqueue_staged_b(&p, n_row_blocks)
@@ -500,10 +501,10 @@ const weft_op weft_spmm_op = {
 typedef struct {
     weft_call call;
     weft_spmm_numbers own;
-    weft_csr stored; // rows of a DCSR
+    weft_csr stored; // the stored rows of a DCSR
 } request;
 
-// All but A, which is a CSR or a DCSR.
+// Fills in all but A, which is a CSR or a DCSR.
 static weft_status request_of(request *r, weft_context *ctx, double alpha, const weft_tensor *B,
                               double beta, const weft_tensor *C, const weft_spmm_params *params)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A call of weft_spmm() or weft_spmm_dcsr(), and the state planned for it. Operations that are
-// such a product under another name have a table of their own with the same operands and hooks.
+// A call of weft_spmm() or weft_spmm_dcsr(), and its state. Operations that compute such a product
+// under another name have their own table with the same operands and hooks.
 #ifndef WEFT_LIB_SPMM_CALL_H
 #define WEFT_LIB_SPMM_CALL_H
 
@@ -12,8 +12,8 @@
 #include "sparse/spmm_pattern.h"
 #include "sparse/spmm_tiling.h"
 
-// Operands in the table's order. Of a DCSR A is the stored rows, and ROWS their numbers. ROWS, BIAS
-// and ARGUMENTS may be NULL.
+// Operands in the table's order. For a DCSR, A has the stored rows, and ROWS their numbers. ROWS,
+// BIAS and ARGUMENTS may be NULL.
 enum {
     WEFT_SPMM_ROWS,
     WEFT_SPMM_A,
@@ -27,35 +27,35 @@ enum {
 // Parameters of a call besides its operands.
 typedef struct weft_spmm_numbers {
     double alpha, beta;
-    const weft_spmm_plan *plan; // NULL: none. States have no pointer to it
+    const weft_spmm_plan *plan; // NULL: none. States must not point to it
     bool transpose_a;
     weft_spmm_reduction reduction;
     weft_activation activation;
 } weft_spmm_numbers;
 
-// NULL where the call needs none.
+// NULL if the call does not need the kernel.
 typedef struct weft_spmm_kernels {
     weft_kernel *pack, *queues, *rows, *row_chunks, *combine, *scale, *none;
 } weft_spmm_kernels;
 
-// Its scratch memory has B packed, the sums of row chunks, the positions of their max/min, and the
-// queues of row blocks. Starts of operands belong to the call, not to the state.
+// Scratch memory has packed B, the sums of row chunks, the positions of their max or min, and the
+// queues of row blocks. Starts of operands are in the call, not in the state.
 typedef struct weft_spmm_state {
     weft_state head;
     bool is_scale;             // alpha, k or nnz is 0: neither A nor B is read
-    bool has_rows;             // op(A) is a DCSR, with row numbers; other rows are written apart
-    int64_t n_rows;            // of C; of a DCSR the problem's m counts stored rows only
-    weft_spmm_problem problem; // but for `rows`, which the plan object has
-    weft_dtype offset_dtype, index_dtype; // of op(A) as kernels see it
+    bool has_rows;             // op(A) is a DCSR: other rows are written by a separate kernel
+    int64_t n_rows;            // of C; for a DCSR the problem's m counts only stored rows
+    weft_spmm_problem problem; // without `rows`, which the plan object has
+    weft_dtype offset_dtype, index_dtype; // of op(A), for kernels
     weft_dtype result_dtype, argument_dtype;
     weft_dense B, C, arguments; // vectors as matrices of one column; only strides are set
-    weft_spmm_tiling tiling;    // from the check where the caller forces it, else from the plan
-    bool is_planned;     // rows in the plan object's order, with its row chunks; else in A's order
-    bool has_segments;   // and with its segments
-    weft_row_chunks cut; // of long rows: the plan object's, or as many as there could be
+    weft_spmm_tiling tiling;    // from the check if the caller forces it, else from the plan
+    bool is_planned;            // uses the plan object's row order and row chunks; else A's order
+    bool has_segments;          // and uses its segments
+    weft_row_chunks cut;        // row chunks: the plan object's, or the largest possible number
     int64_t n_tiles;
     int64_t n_queues;     // one for each n-tile and matrix; 0: row blocks are not taken from queues
-    const char *unqueued; // the reason, where the plan object's row schedule is QUEUE; else NULL
+    const char *unqueued; // why not, if the plan object's row schedule is QUEUE; else NULL
     size_t packed_bytes, queues_bytes;
     weft_spmm_kernels kernels;
 } weft_spmm_state;
@@ -76,8 +76,7 @@ int weft_spmm_print(const void *state, const weft_call *call, char *text, size_t
     .state_bytes = sizeof(weft_spmm_state), .sees_alignment = true, .plan = weft_spmm_schedule,    \
     .build = weft_spmm_build, .run = weft_spmm_enqueue, .print = weft_spmm_print
 
-// Whether the plan object, where there is one, was made for such a matrix; `stored` where it is a
-// DCSR.
+// Checks that the plan object, if any, was made for such a matrix. `stored` is not NULL for a DCSR.
 weft_status weft_spmm_plan_fits(const weft_context *ctx, const weft_spmm_plan *plan,
                                 bool transpose_a, const weft_csr *A, const weft_dcsr *stored,
                                 const char *op, const char *name);

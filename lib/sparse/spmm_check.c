@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks of weft_spmm() and weft_spmm_dcsr(), and their problem.
+// Checks of weft_spmm() and weft_spmm_dcsr(); fills in the problem.
 #include <inttypes.h>
 
 #include "base/arithmetic.h"
@@ -77,7 +77,7 @@ static weft_status dtypes_check(const weft_context *ctx, const weft_csr *A, cons
     return WEFT_OK;
 }
 
-// Sizes that the plan was made for: n_rows, and of a DCSR n_stored.
+// Checks the sizes that the plan was made for: n_rows, and n_stored of a DCSR.
 static weft_status plan_sizes_check(const weft_spmm_plan *plan, const weft_csr *A,
                                     const weft_dcsr *stored, const char *op, const char *name)
 {
@@ -169,7 +169,7 @@ static weft_dense steps_of(const weft_tensor *matrix)
     return steps;
 }
 
-// Where n is 1 the stride along n is not used, and may be any number.
+// If n is 1 the stride along n is not used, and may be any number.
 static void find_steps(weft_spmm_state *s, const weft_tensor *B, const weft_tensor *C,
                        const weft_tensor *arguments)
 {

@@ -12,7 +12,7 @@
 #include "sparse/spmm_order.h"
 
 static const double EVEN_COV = 0.25;  // below: reordering rows gains nothing
-static const double EVEN_SHARE = 1.1; // of entries of one unit, at most; 1 is the mean
+static const double EVEN_SHARE = 1.1; // most entries of one unit, relative to the mean
 static const double SNAKE_COV = 1.0;  // from here on a snake does not balance the load
 
 static const char *const names[] = {
@@ -46,7 +46,7 @@ static weft_status sort_rows(int32_t *sorted, int64_t *n_sorted, const weft_patt
             most = max_i64(most, weft_pattern_length(p, row));
     void *memory = NULL;
     TRY(weft_plan_allocate(&memory, most + 2, sizeof(int64_t)));
-    int64_t *place = memory; // place[most - length]: where the next row of that length goes
+    int64_t *place = memory; // place[most - length]: position of the next row of that length
     *n_sorted = 0;
     for (int64_t row = 0; row < p->n_rows; ++row)
         if (!weft_pattern_is_long(p, row, row_chunk)) {
@@ -86,9 +86,9 @@ static void weigh_runs(run *runs, int64_t n_runs, int64_t run_rows, const weft_p
     }
 }
 
-// Runs stay whole, so that A and C stream. Their order is the heaviest, the lightest, the second
-// heaviest and so on, so that any share of the groups has about the same share of the entries. -1
-// is stored for long rows and behind the last one.
+// Runs stay whole, so that A and C stream. The heaviest run is first, then the lightest, the second
+// heaviest and so on: any share of the groups has about the same share of the entries. -1 stands
+// for long rows and rows beyond the last one.
 static weft_status alternate_runs(int32_t *order, int64_t n_runs, int64_t run_rows,
                                   const weft_pattern *p, int64_t row_chunk)
 {
@@ -109,9 +109,9 @@ static weft_status alternate_runs(int32_t *order, int64_t n_runs, int64_t run_ro
     return WEFT_OK;
 }
 
-// Distributes row blocks in rounds, one for each unit, forth and back, so that a unit that has the
-// longest of one round has the shortest of the next. The last row block may lack rows: -1 is stored
-// for them.
+// Distributes row blocks in rounds of one for each unit, forwards and backwards in turn: a unit
+// with the longest of one round has the shortest of the next. -1 stands for missing rows of the
+// last row block.
 static weft_status distribute_snake(int32_t *order, int64_t *n_ordered, int64_t row_block,
                                     int64_t units)
 {
@@ -138,7 +138,8 @@ static int64_t row_blocks_of(const weft_spmm_plan *plan)
     return ceil_div(plan->rows.n_rows, plan->row_block_rows);
 }
 
-// Whether equal runs of neighbouring rows, one for each unit, have about as many entries.
+// Whether runs of equally many neighbouring rows, one for each unit, have about equally many
+// entries.
 static bool is_balanced(const weft_pattern *p, int64_t units)
 {
     const int64_t each = ceil_div(p->n_rows, units);
@@ -152,7 +153,7 @@ static bool is_balanced(const weft_pattern *p, int64_t units)
     return true;
 }
 
-// The reason that lengths of rows and the device give for a row schedule.
+// The reason for a row schedule, from the lengths of rows and the device.
 static weft_spmm_row_schedule_reason reason_for(const weft_spmm_plan *plan, const weft_pattern *p)
 {
     const weft_limits *limits = &plan->ctx->limits;
@@ -166,9 +167,9 @@ static weft_spmm_row_schedule_reason reason_for(const weft_spmm_plan *plan, cons
                : WEFT_SPMM_ROW_SCHEDULE_UNEVEN;
 }
 
-// On GPUs lanes wait for each other: rows of equal length go together. On CPUs, where a group is
-// one core's task, runs of neighbouring rows, in A's order if that is even enough: then A and C
-// stream.
+// On GPUs lanes wait for each other: a group gets rows of similar length. On CPUs, where a group is
+// one core's task, it gets runs of neighbouring rows, so that A and C stream; in A's order if that
+// is balanced.
 static weft_spmm_row_schedule schedule_for(const weft_spmm_plan *plan)
 {
     const weft_limits *limits = &plan->ctx->limits;
@@ -193,7 +194,7 @@ static weft_spmm_row_schedule schedule_for(const weft_spmm_plan *plan)
                "all %" PRId64 " row blocks are resident at once", row_blocks_of(plan));
         return WEFT_SPMM_ROW_SCHEDULE_SORTED;
     }
-    // Groups, longest first, start as others end: the device itself is a queue.
+    // Groups, longest first, start as others end: the device itself acts as a queue.
     refuse(why, "rows from a queue", "only where it is asked for");
     if (cov < SNAKE_COV)
         return WEFT_SPMM_ROW_SCHEDULE_SNAKE;
@@ -254,7 +255,7 @@ static const char *reason_words(const weft_spmm_plan *plan, char *text, size_t s
     }
 }
 
-// On GPUs the number of resident row blocks, which decides the row schedule, is printed too.
+// On GPUs also prints the number of resident row blocks, which decides the row schedule.
 int weft_spmm_row_schedule_print(const weft_spmm_plan *plan, const char *unqueued, char *text,
                                  size_t size)
 {

@@ -6,11 +6,11 @@
 #include "sparse/pattern.h"
 #include "sparse/spmm_pattern.h"
 
-// Chooses plan->row_schedule if that is DEFAULT, and lists the rows that are not long in its order;
+// Chooses plan->row_schedule if it is DEFAULT, and lists the rows that are not long in that order.
 // *out stays NULL for GIVEN.
 weft_status weft_spmm_schedule_rows(void **out, weft_spmm_plan *plan, const weft_pattern *p);
 
-// The row schedule and its reason, as snprintf() does it. unqueued: why QUEUE cannot be used, or
+// Prints the row schedule and its reason, like snprintf(). unqueued: why QUEUE cannot be used, or
 // NULL.
 int weft_spmm_row_schedule_print(const weft_spmm_plan *plan, const char *unqueued, char *text,
                                  size_t size);

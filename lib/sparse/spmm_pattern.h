@@ -11,32 +11,32 @@ typedef enum weft_spmm_row_schedule_reason {
     WEFT_SPMM_ROW_SCHEDULE_EVEN,     // lengths hardly vary
     WEFT_SPMM_ROW_SCHEDULE_BALANCED, // they vary, but neighbouring rows give each unit its share
     WEFT_SPMM_ROW_SCHEDULE_UNEVEN,   // they vary
-    WEFT_SPMM_ROW_SCHEDULE_CUT, // of rows that are not cut they hardly vary, but others are cut
+    WEFT_SPMM_ROW_SCHEDULE_CUT,      // they hardly vary, but long rows are cut
 } weft_spmm_row_schedule_reason;
 
 struct weft_spmm_plan {
     weft_context *ctx;
     int64_t serial; // from 1: no other plan object of this process has or had it
     bool transpose_a, is_dcsr;
-    int64_t n_rows, n_cols, nnz; // of A as it was given
-    int64_t n_stored;            // rows of a DCSR that are stored; of a CSR all
+    int64_t n_rows, n_cols, nnz; // of the given A
+    int64_t n_stored;            // stored rows of a DCSR; all rows of a CSR
     weft_dtype offset_dtype, index_dtype;
 
     weft_row_stats rows; // of op(A)
     int64_t row_chunk;
-    bool row_chunk_is_forced;    // not chosen here
-    int64_t row_block_rows;      // rows of a group, of a product with 128 columns
-    int64_t resident_row_blocks; // that the device then holds at once
+    bool row_chunk_is_forced;    // by the caller
+    int64_t row_block_rows;      // rows of a group, for a product with 128 columns
+    int64_t resident_row_blocks; // row blocks that are then resident at once
     weft_spmm_row_schedule row_schedule;
     weft_spmm_row_schedule_reason row_schedule_reason;
-    int64_t n_ordered; // elements of `order`, -1 among them where a group has a row less
+    int64_t n_ordered; // elements of `order`; -1 where a group lacks a row
     cl_mem order;      // i32: numbers of rows; NULL: rows in A's order
     int64_t n_row_chunks;
-    cl_mem row_chunks; // i64: the p of each, which starts at entry p * row_chunk; NULL: none
+    cl_mem row_chunks; // i64: the number p of each: it begins at entry p * row_chunk; NULL: none
 
-    // For rows side by side in k-blocks of B. Segment: entries of a row in a k-block. NULL: none.
+    // For k-blocks of B. A segment has the entries of one row in one k-block. NULL: none.
     int64_t run_rows, k_block; // rows of an item, rows of B in a k-block
-    int k_block_from;          // least number of entries of a row with segments
+    int k_block_from;          // least entries of a row with segments
     cl_mem segment_starts;     // first segment of each item; A's offset type
     cl_mem segment_entries;    // first entry of each; A's offset type
     cl_mem segments;           // i32: entries x WEFT_SPMM_MOST_ROWS + row within the item

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a sparse x dense product is cut into n-tiles and groups: limits and a problem to a tiling.
+// Chooses the tiling of a sparse x dense product for limits and a problem.
 #include "sparse/spmm_tiling.h"
 
 #include <inttypes.h>
@@ -17,12 +17,12 @@
 #include "sparse/spmm_plan_spread.h"
 #include "sparse/spmm_reduction.h"
 
-// Where an item computes whole vectors: CPUs.
+// For CPUs, where an item computes whole vectors.
 enum {
     VECTORIZED_SUMS = 8,         // independent sums that hide the latency of a multiply-add
     VECTORIZED_TASKS = 32,       // items for each core, so that the last ones end together
-    VECTORIZED_ROW_CHUNK = 4096, // entries that cost a core tens of microseconds
-    K_BLOCK_BYTES = 1 << 15,     // of B at least, or rows have too few entries in a k-block
+    VECTORIZED_ROW_CHUNK = 4096, // entries: tens of microseconds of a core
+    K_BLOCK_BYTES = 1 << 15,     // least bytes of B: else rows have too few entries in a k-block
     K_BLOCK_ROW_BYTES = 256,     // of a row of B in an n-tile
     FAR_L1S = 10,   // size of an n-tile of B, in L1 caches, from which it is mostly out of L1
     OUT_OF_L1S = 4, // the same, for rows that read most of the n-tile
@@ -32,45 +32,45 @@ static const double FAR_DENSITY = 0.08;     // where the n-tile is mostly out of
 static const double DENSE_ROWS = 0.03;      // of A, where single rows may be dense
 static const double UNEVEN_COV = 0.75;      // from which rows are of different lengths
 
-// N-tiles narrower than usual, so that rows of B that a core reads again are in a nearer cache.
+// N-tiles narrower than usual, so that a core rereads rows of B from a nearer cache.
 enum {
     NARROW_BYTES = 128, // of a row of B
-    NARROW_SUMS = 16,   // if registers suffice, because rows end so often
+    NARROW_SUMS = 16,   // independent sums if registers suffice, because rows end so often
 };
-static const double NARROW_USES = 40; // entries for each row of A and of B together
+static const double NARROW_USES = 40; // least entries per row of A and of B together
 
 enum { SHORT_ROW = 16 }; // entries of a row on average, below which groups have more narrow rows
 
 // Narrow n-tiles that groups copy to local memory.
 enum {
     STAGED_B_TRIES = 64,
-    STAGED_B_TASKS = 2,    // copies for each core, at least
-    STAGED_B_ROWS = 16,    // of a row block: rows that wait for k-blocks come from several
-    STAGED_B_ENTRIES = 16, // of a row, which ends in each of many n-tiles
-    STAGED_B_L1S = 2,      // size of a copy, in L1 caches, that suits rows of more entries
-    STAGED_B_LEAST_BYTES = 2 * NARROW_BYTES, // of a wide row of B: more than this
+    STAGED_B_TASKS = 2,    // least copies for each core
+    STAGED_B_ROWS = 16,    // rows of a row block; rows of several wait for k-blocks
+    STAGED_B_ENTRIES = 16, // least entries of a row, which ends in each of many n-tiles
+    STAGED_B_L1S = 2,      // size of a copy, in L1 caches, up to which rows may be denser
+    STAGED_B_LEAST_BYTES = 2 * NARROW_BYTES, // a row of B must have more
     STAGED_B_MOST_BYTES = 4 * NARROW_BYTES,  // of a row of B in a usual n-tile
 };
-// Uses of each row in a copy: as planned; at least, to give all cores the same number of copies;
-// and at least, or a copy does not pay.
+// Uses of each row in a copy: planned; least, if more copies balance the cores; and least, for a
+// copy to pay.
 static const double STAGED_B_USES = 256, EVEN_STAGED_B_USES = 48, LEAST_STAGED_B_USES = 12;
-static const double STAGED_B_IDLE = 0.1; // part of the cores that may wait for the last copies
-static const double NEAR_DENSITY = 0.25; // of A, from which k-blocks are better than a near copy;
+static const double STAGED_B_IDLE = 0.1; // fraction of the cores that may wait for the last copies
+static const double NEAR_DENSITY = 0.25; // of A, from which k-blocks are faster than a near copy;
                                          // of a row, from which it uses k-blocks of a copy
 
 // Features, named in the reasons for not using them.
 static const char K_BLOCKS[] = "k-blocks of B", NARROW[] = "narrow n-tiles";
 static const char STAGED_B[] = "B in local memory", ENTRY_LANES[] = "entries side by side";
 
-// An entry has two loops, as it is staged and added, and a row has loops with remainders.
+// Two loops process an entry, which is staged and added; a row has loops with remainders.
 double weft_spmm_most_iterations(const weft_spmm_problem *problem)
 {
     enum { ITERATIONS_OF_AN_ENTRY = 2, ITERATIONS_OF_A_ROW = 16 };
     return ITERATIONS_OF_AN_ENTRY * (double)problem->nnz + ITERATIONS_OF_A_ROW * (double)problem->m;
 }
 
-// Rows of an item: enough to use a k-block of B often, but so few that the last items end together.
-// More (are_more) with k-blocks, and with narrow n-tiles, which make many items.
+// Rows of an item: enough to reuse a k-block of B, but so few that the last items end together.
+// With k-blocks, and with narrow n-tiles, which give many items, more (are_more).
 static int vectorized_rows(const weft_limits *limits, const weft_spmm_problem *problem,
                            bool are_more)
 {
@@ -81,8 +81,8 @@ static int vectorized_rows(const weft_limits *limits, const weft_spmm_problem *p
     return (int)min_i64(max_i64(rows, 4), most);
 }
 
-// Whether rows are known to have about the same length. Long rows read all of an n-tile of B, and
-// leave none of it in near caches.
+// Whether rows are known to have about the same length. Long rows read a whole n-tile of B, and
+// evict it from near caches.
 static bool is_even(const weft_spmm_problem *problem)
 {
     return problem->rows != NULL && problem->rows->cov < UNEVEN_COV;
@@ -93,9 +93,9 @@ static bool is_half(const weft_spmm_problem *problem)
     return problem->dtype == WEFT_F16 || problem->dtype == WEFT_BF16;
 }
 
-// With a plan, which sorts the segments of a k-block, it is enough that an n-tile of B is mostly
-// out of L1; without one it must also fill half of L2, through which A and C pass. Types of 16 bits
-// are bound by their conversion, not by reading B.
+// Whether an n-tile of B is far from the core: mostly out of L1; and without a plan, which sorts
+// the segments of a k-block, also larger than half of L2, through which A and C pass. 16-bit types
+// are bound by conversion, not by reading B.
 static bool is_far(const weft_caches *near, const weft_spmm_problem *problem, int64_t row_bytes)
 {
     const bool is_planned = problem->rows != NULL;
@@ -109,8 +109,8 @@ static double density_of(const weft_spmm_problem *problem)
     return (double)problem->nnz / ((double)problem->m * (double)problem->k);
 }
 
-// Where A as a whole is too sparse: k-blocks only for rows of that density, of *from entries or
-// more, if B is out of L1, several such rows may share their reads, and they are not so long that
+// If all of A is too sparse: whether k-blocks pay for rows of that density, of *from entries or
+// more. B must be out of L1, several such rows must share reads, and they must not be so long that
 // they are cut into row chunks.
 static bool has_dense_rows(int *from, double density, const weft_caches *near,
                            const weft_spmm_problem *problem, int64_t row_bytes)
@@ -134,10 +134,10 @@ static bool has_dense_rows(int *from, double density, const weft_caches *near,
     return true;
 }
 
-// A k-block pays where its rows of B are read several times while they are in a near cache, and
-// each row of A has several entries in it: where A is dense enough, with a lower limit where B is
-// far away, or only for rows that are dense enough. A sparser A needs a larger k-block, to make up
-// for loading and storing the sums of rows. 0: none pays.
+// A k-block pays if its rows of B are read several times while they are in a near cache, and each
+// row of A has several entries in it. So A must be dense enough, with a lower limit if B is far
+// away, or k-blocks are only for rows that are. A sparser A requires a larger k-block, to amortise
+// loading and storing the sums of rows. 0: none pays.
 static int64_t k_block_bytes(int *from, const weft_caches *near, const weft_spmm_problem *problem,
                              int64_t row_bytes)
 {
@@ -156,8 +156,8 @@ static int64_t k_block_bytes(int *from, const weft_caches *near, const weft_spmm
     return pays_far && !is_planned ? 7 * l1_bytes / 6 : l1_bytes;
 }
 
-// Rows of B in a k-block of a narrow n-tile, or of a copy of one, where sums cost less and rows of
-// B are nearer: only for rows of *from entries or more.
+// Rows of B in a k-block of a narrow n-tile, or of its copy, where sums cost less and rows of B are
+// nearer: only for rows of *from entries or more.
 static int narrow_k_block(int *from, const weft_caches *near, const weft_spmm_problem *problem,
                           int64_t row_bytes)
 {
@@ -181,7 +181,7 @@ static int narrow_k_block(int *from, const weft_caches *near, const weft_spmm_pr
     return (int)k_block;
 }
 
-// Rows of B in a k-block; with *from above 0 only for rows of *from entries or more.
+// Rows of B in a k-block; if *from is above 0, only for rows of *from entries or more.
 static int vectorized_k_block(int *from, const weft_caches *near, const weft_spmm_problem *problem,
                               int64_t row_bytes)
 {
@@ -236,8 +236,8 @@ static bool narrow_pays(const weft_caches *near, const weft_spmm_problem *proble
 
 // A product whose groups copy narrow n-tiles of B to local memory.
 typedef struct {
-    int64_t row_bytes; // of a row of B in a copy
-    int64_t n_tiles;   // of all matrices
+    int64_t row_bytes; // bytes of a row of B in a copy
+    int64_t n_tiles;   // n-tiles of all matrices
     double density;
 } copies;
 
@@ -260,14 +260,14 @@ static copies copies_of(const weft_spmm_problem *problem, const weft_spmm_facts 
     };
 }
 
-// The part of the cores' time that they wait for the last of n equal tasks.
+// The fraction of time that cores wait for the last of n equal tasks.
 static double idle_part(int64_t n, int64_t cores)
 {
     return 1 - (double)n / ((double)ceil_div(n, cores) * (double)cores);
 }
 
-// Row blocks that share a copy: enough to make up for its cost, if each core still has copies, and
-// about as many as others. 0: a copy does not pay.
+// Row blocks that share a copy: enough to amortise its cost, if each core still has copies, about
+// equally many. 0: a copy does not pay.
 static int64_t staged_b_row_blocks(const weft_limits *limits, const weft_spmm_problem *problem,
                                    const copies *of)
 {
@@ -288,13 +288,13 @@ static int64_t staged_b_row_blocks(const weft_limits *limits, const weft_spmm_pr
                         LEAST_STAGED_B_USES);
 }
 
-// Iterations of the loops of one group, for all rows of A and of B at worst.
+// Most loop iterations of one group: for all rows of A and of B.
 static double iterations_of_copy(const weft_spmm_problem *problem)
 {
     return (double)problem->k + weft_spmm_most_iterations(problem);
 }
 
-// Whether k-blocks of B in global memory are better for A, because an n-tile has all columns of B.
+// Whether k-blocks of B in global memory are faster, because an n-tile has all columns of B.
 static bool k_blocks_are_better(const weft_caches *near, const weft_spmm_problem *problem,
                                 const weft_spmm_facts *f, int64_t row_bytes)
 {
@@ -310,8 +310,8 @@ static bool k_blocks_are_better(const weft_caches *near, const weft_spmm_problem
     return k_block > 0 && ((is_beyond && density_of(problem) >= FAR_DENSITY) || are_uneven);
 }
 
-// A copy is worth its cost where rows of B are wide, too far to be read in global memory, and used
-// often, but not so often that wider n-tiles with k-blocks are better.
+// A copy pays if rows of B are wide, too far to be read in global memory, and used often, but not
+// so often that wider n-tiles with k-blocks are faster. 0: it does not pay.
 static int64_t staged_b_pays(const weft_limits *limits, const weft_caches *near,
                              const weft_spmm_problem *problem, const weft_spmm_facts *f,
                              int64_t vector_width, int64_t row_bytes)
@@ -362,7 +362,7 @@ static int64_t staged_b_pays(const weft_limits *limits, const weft_caches *near,
     return staged_b_row_blocks(limits, problem, &of);
 }
 
-// Entries of an iteration, enough for sums that hide the latency.
+// Entries of an iteration: enough sums to hide the latency.
 static int vectorized_unroll(int64_t vector_width, int vectors, bool is_narrow)
 {
     const int sums =

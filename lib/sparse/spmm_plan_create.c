@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plan objects: a sparsity pattern is read once; its rows are ordered, long ones cut into row
-// chunks, and for A^T it is transposed.
+// Plan objects: read a sparsity pattern once, order its rows, cut long ones into row chunks, and
+// transpose it for A^T.
 #include <weft/spmm_dcsr.h>
 
 #include <inttypes.h>
@@ -42,7 +42,7 @@ static weft_status read_stand_in(void *out, const weft_context *ctx, cl_mem buff
     return WEFT_OK;
 }
 
-// Reads once the launch's wait list is complete.
+// Reads after the launch's wait list is complete.
 static weft_status read_array(void **out, const weft_launch *launch, cl_mem buffer, int64_t start,
                               int64_t n, weft_dtype dtype)
 {
@@ -56,7 +56,7 @@ static weft_status read_array(void **out, const weft_launch *launch, cl_mem buff
                         launch->n_wait, launch->wait, launch->what);
 }
 
-// The copy that was read is checked: later steps use columns as positions in memory.
+// Checks the copy that was read: later steps use columns as positions in memory.
 static weft_status pattern_check(const weft_pattern *p, const weft_csr *A)
 {
     weft_window offsets = {.data = p->offsets, .last = p->n_rows + 1, .dtype = p->offset_dtype};
@@ -93,7 +93,7 @@ static void count_columns(weft_pattern *transposed, const weft_pattern *p, int64
 }
 
 // A^T by rows: entries of a column in the order of their rows, each with its position in A.
-// numbers: of the rows, among n_rows; NULL: 0, 1 and so on.
+// numbers: the row numbers, below n_rows; NULL: 0, 1 and so on.
 static weft_status transpose_pattern(weft_pattern *transposed, const weft_pattern *p,
                                      const int32_t *numbers, int64_t n_rows)
 {
@@ -126,7 +126,7 @@ static weft_status transpose_pattern(weft_pattern *transposed, const weft_patter
     return WEFT_OK;
 }
 
-// The p of every row chunk: the multiples of row_chunk among the entries of each long row.
+// Lists the p of every row chunk: entry p * row_chunk is in the long row.
 static weft_status list_row_chunks(weft_spmm_plan *plan, const weft_pattern *p)
 {
     int64_t n = 0;
@@ -176,7 +176,7 @@ static weft_spmm_tiling tiling_of(const weft_spmm_plan *plan, const weft_pattern
     return weft_spmm_tiling_for(&plan->ctx->limits, &typical);
 }
 
-// Orders rows, cuts long ones, and finds k-blocks if later products will use them.
+// Orders rows, cuts long ones, and computes segments if later products will use k-blocks.
 static weft_status analyse(weft_spmm_plan *plan, const weft_pattern *p, weft_dtype dtype)
 {
     plan->rows = weft_row_stats_of(p->offsets, p->offset_dtype, p->n_rows);
@@ -186,7 +186,7 @@ static weft_status analyse(weft_spmm_plan *plan, const weft_pattern *p, weft_dty
     plan->row_block_rows = (int64_t)tiling.rows_per_group * tiling.rows_per_item;
     plan->resident_row_blocks =
         weft_spmm_resident_groups(&tiling, &plan->ctx->limits, plan->ctx->why);
-    // With B staged in local memory kernels find their k-blocks.
+    // With B staged in local memory the kernels compute k-blocks without segments.
     plan->k_block = tiling.row_blocks_per_copy > 0 ? 0 : tiling.k_block;
     plan->k_block_from = tiling.k_block_from;
     TRY(list_row_chunks(plan, p));
@@ -201,7 +201,7 @@ static weft_status analyse(weft_spmm_plan *plan, const weft_pattern *p, weft_dty
     return status;
 }
 
-// The numbers of the rows that a DCSR stores.
+// Reads the numbers of a DCSR's stored rows.
 static weft_status read_numbers(void **out, const weft_launch *launch, const weft_dcsr *stored)
 {
     TRY(read_array(out, launch, stored->rows, stored->rows_start, stored->n_stored, WEFT_I32));
@@ -229,7 +229,7 @@ static weft_status fill(weft_spmm_plan *plan, const weft_launch *launch, const w
     return status;
 }
 
-// Also begins the launch, which is for reading and launches no kernel.
+// Also begins the launch, which only reads and enqueues no kernel.
 static weft_status plan_check(weft_launch *launch, weft_context *ctx, cl_command_queue queue,
                               const weft_csr *A, const weft_dcsr *stored,
                               const weft_spmm_plan_params *params)
@@ -258,7 +258,7 @@ static int64_t next_serial(void)
     return atomic_fetch_add(&last, 1) + 1;
 }
 
-// A: all rows, or with `stored` its stored rows.
+// A has all rows or, if `stored` is not NULL, its stored rows.
 static weft_status plan_create(weft_spmm_plan **out, weft_context *ctx, cl_command_queue queue,
                                const weft_csr *A, const weft_dcsr *stored,
                                const weft_spmm_plan_params *params)

@@ -5,7 +5,7 @@
 
 #include <weft/spmm.h>
 
-// Largest or smallest products, which spmm_max_min.cl finds.
+// Whether it is the largest or smallest product, which spmm_max_min.cl computes.
 bool weft_spmm_is_max_min(weft_spmm_reduction reduction);
 
 #endif

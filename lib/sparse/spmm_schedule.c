@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// C = f(alpha op(A) B + beta C + bias): from a problem to a tiling, scratch memory, defines and
-// kernels.
+// C = f(alpha op(A) B + beta C + bias): computes tiling, scratch memory, defines and kernels from a
+// problem.
 #include <inttypes.h>
 
 #include "base/arithmetic.h"
@@ -28,14 +28,14 @@ static size_t bytes_of(const weft_spmm_state *s)
     return s->packed_bytes + s->cut.sums_bytes + s->cut.places_bytes + s->queues_bytes;
 }
 
-// Divisible by the same powers of two as all row starts of a dense operand.
+// A number that the same powers of two divide as all row starts of a dense operand.
 static int64_t row_starts(const weft_call *call, int i, const weft_dense *steps)
 {
     const weft_tensor *t = call->operands[i];
     return t ? t->offset | steps->row | steps->batch : 0;
 }
 
-// Memory of the caller's may begin anywhere.
+// The caller's memory may begin anywhere.
 static weft_status find_alignment(weft_spmm_state *s, const weft_call *call)
 {
     const weft_csr A = weft_csr_with_defaults(weft_call_csr(call, WEFT_SPMM_A));
@@ -54,7 +54,7 @@ static weft_status find_alignment(weft_spmm_state *s, const weft_call *call)
     return WEFT_OK;
 }
 
-// Rows of op(A), none of which is longer than A is wide, unless it has a column twice.
+// The rows of op(A): at most k entries each, unless columns are repeated.
 static weft_row_chunks_problem rows_of(const weft_spmm_state *s, const weft_call *call)
 {
     return (weft_row_chunks_problem){
@@ -69,7 +69,7 @@ static weft_row_chunks_problem rows_of(const weft_spmm_state *s, const weft_call
     };
 }
 
-// The plan object's row chunks; if weft chose their length, only if scratch memory has room.
+// Uses the plan object's row chunks; if weft chose their length, only if scratch memory has room.
 static bool take_planned(weft_spmm_state *s, const weft_call *call, const weft_spmm_plan *plan,
                          const weft_row_chunks_problem *rows)
 {
@@ -86,7 +86,7 @@ static bool take_planned(weft_spmm_state *s, const weft_call *call, const weft_s
     return counts;
 }
 
-// Longer row chunks. The plan object's order, which lacks its long rows, cannot be used with them.
+// Uses longer row chunks, without the plan object's order, which lacks its long rows.
 static bool take_longer(weft_spmm_state *s, const weft_call *call, const weft_spmm_plan *plan,
                         weft_row_chunks_problem *rows)
 {
@@ -107,8 +107,8 @@ static weft_status schedule_row_chunks(weft_spmm_state *s, const weft_call *call
     return counts ? WEFT_OK : weft_row_chunks_too_many(&s->cut, &rows, "spmm");
 }
 
-// A queue needs rows that are computed one after the other, which excludes k-blocks; scratch
-// memory; and a device that does not end the loops of a group that takes all rows.
+// A queue requires rows that are computed one after the other, without k-blocks; scratch memory;
+// and a device that does not end the loops of a group that computes all rows.
 static weft_status schedule_queues(weft_spmm_state *s, const weft_context *ctx)
 {
     const int max_iterations = ctx->limits.max_iterations;
@@ -144,7 +144,7 @@ static weft_status schedule_queues(weft_spmm_state *s, const weft_context *ctx)
     return WEFT_OK;
 }
 
-// Without scratch memory B is not packed, unless the tiling was forced.
+// Without scratch memory B is not packed; a forced tiling fails.
 static weft_status schedule_packing(weft_spmm_state *s, const weft_context *ctx)
 {
     if (!s->tiling.packed)
@@ -181,7 +181,7 @@ static void schedule_segments(weft_spmm_state *s, const weft_spmm_plan *plan)
         s->tiling.k_block_from == plan->k_block_from && s->tiling.rows_per_item == plan->run_rows;
 }
 
-// An earlier schedule with groups that were too large has set these fields.
+// Clears fields that an earlier schedule, whose groups were too large, has set.
 static void clear_schedule(weft_spmm_state *s)
 {
     s->is_planned = s->has_segments = false;

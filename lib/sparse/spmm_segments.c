@@ -20,7 +20,7 @@ typedef struct {
     const weft_pattern *p;
     int64_t next[WEFT_SPMM_MOST_ROWS], stop[WEFT_SPMM_MOST_ROWS];
     segment k_block[WEFT_SPMM_MOST_ROWS];
-    int n_rows, n_cut, n_segments; // n_cut of the rows have segments
+    int n_rows, n_cut, n_segments; // n_cut: rows with segments
 } item;
 
 static int shorter_first(const void *a, const void *b)
@@ -50,7 +50,8 @@ static void begin_item(item *it, const weft_spmm_plan *plan, const weft_pattern 
     }
 }
 
-// Sorted columns end a segment at the k-block's end, unsorted ones at the first column behind it.
+// A segment of sorted columns ends at the k-block's end; of unsorted ones, before the first column
+// beyond it.
 static void take_k_block(item *it, int64_t limit)
 {
     it->n_segments = 0;
@@ -66,7 +67,7 @@ static void take_k_block(item *it, int64_t limit)
     qsort(it->k_block, (size_t)it->n_segments, sizeof(segment), shorter_first);
 }
 
-// Writes the segments of every item, or with NULL arrays only counts them.
+// Writes the segments of every item; only counts them if the arrays are NULL. Returns their number.
 static int64_t cut_items(const weft_spmm_plan *plan, const weft_pattern *p, const int32_t *order,
                          void *starts, void *entries, int32_t *segments)
 {
@@ -89,7 +90,8 @@ static int64_t cut_items(const weft_spmm_plan *plan, const weft_pattern *p, cons
     return n;
 }
 
-// A row that is not long has at most two row chunks of entries: so has a segment.
+// Whether segments fit 32 bits. A row that is not long, and so a segment, has at most two row
+// chunks of entries.
 static bool segments_fit(const weft_spmm_plan *plan)
 {
     return plan->row_chunk <= INT32_MAX / (2 * WEFT_SPMM_MOST_ROWS);

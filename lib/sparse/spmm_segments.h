@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Segments, for rows side by side in k-blocks of B: the entries of one row in one k-block.
+// Segments, for k-blocks of B: the entries of one row in one k-block.
 #ifndef WEFT_LIB_SPMM_SEGMENTS_H
 #define WEFT_LIB_SPMM_SEGMENTS_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tilings of sparse x dense products: checks, and text.
+// Tilings of sparse x dense products: checks and text.
 #include "sparse/spmm_tiling.h"
 
 #include <inttypes.h>
@@ -114,8 +114,8 @@ static weft_status group_check(const weft_spmm_tiling *tiling, const weft_limits
     return WEFT_OK;
 }
 
-// Local memory for the rows of a group: entries, and sums of all parts of a row split but the
-// first. The stage is not negative.
+// Local memory for the rows of a group: entries, and the sums of all parts of a row split except
+// the first. `stage` must not be negative.
 static uint64_t staged_bytes(const weft_spmm_tiling *tiling, const weft_spmm_facts *f)
 {
     const uint64_t entry_bytes = 4 + weft_dtype_size(f->dtype);
@@ -155,7 +155,7 @@ static weft_status entries_check(const weft_spmm_tiling *tiling, const weft_limi
     return WEFT_OK;
 }
 
-// Local memory has the entries that a group stages, and the copy of an n-tile of B.
+// Local memory must have room for a group's staged entries and its copy of an n-tile of B.
 static weft_status staged_b_check(const weft_spmm_tiling *tiling, const weft_limits *limits,
                                   const weft_spmm_problem *problem, const weft_spmm_facts *f)
 {

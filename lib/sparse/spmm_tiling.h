@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How sparse x dense products are cut into n-tiles: the tiling, and the problem that it is chosen
-// from and checked against.
+// The tiling of sparse x dense products, and the problem from which it is chosen and against which
+// it is checked.
 #ifndef WEFT_LIB_SPMM_TILING_H
 #define WEFT_LIB_SPMM_TILING_H
 
@@ -15,10 +15,10 @@ typedef struct weft_spmm_problem {
     int64_t n_batches;     // 0 counts as 1
     weft_dtype dtype;      // WEFT_DEFAULT is f32
     bool columns_adjacent; // B, C and arguments have stride 1 along n
-    // Largest powers of two that divide the start of each row of B, C and arguments, and the
-    // distance between the starts of indices and values, in elements; 0 counts as 1.
+    // Largest powers of two that divide, in elements, all row starts of B, C and arguments; and the
+    // distance between the starts of indices and values. 0 counts as 1.
     int64_t alignment, entry_alignment;
-    const weft_row_stats *rows; // of op(A); NULL: not known (no plan object)
+    const weft_row_stats *rows; // of op(A); NULL: unknown (no plan object)
     weft_spmm_reduction reduction;
     weft_spmm_row_schedule row_schedule; // the plan object's; QUEUE: no k-blocks and no staged B
     const weft_why *why;                 // receives reasons; NULL: none
@@ -31,9 +31,9 @@ enum { WEFT_SPMM_MOST_ROWS = 64 }; // of an item
 // row_blocks_per_copy 0, row_split and entry_lanes 1 and no packed B.
 typedef struct weft_spmm_tiling {
     int vector_width; // columns in one OpenCL vector: 1, 2, 4, 8 or 16
-    int vectors;      // such vectors that one item sums in registers, 1 to 8
+    int vectors;      // vectors that one item sums in registers, 1 to 8
     int lanes;        // items that share an n-tile
-    // Groups of `lanes` items for one row, 1 to 32; 0 counts as 1. Each sums a part of the row's
+    // Sets of `lanes` items for one row, 1 to 32; 0 counts as 1. Each sums a part of the row's
     // entries, and the first combines the sums. More than 1 requires lanes to be a power of two, no
     // k-blocks and no staged B.
     int row_split;
@@ -44,36 +44,36 @@ typedef struct weft_spmm_tiling {
     int entry_lanes;
     int rows_per_group; // n-tiles of different rows that share a group
     int rows_per_item;  // rows that an item computes, 1 to WEFT_SPMM_MOST_ROWS; 0 counts as 1
-    int k_block;        // rows of B that those rows use side by side; 0: each row from end to end
-    // Least number of entries of a row that is computed by k-blocks, shorter ones from end to end;
-    // 0: all rows. A plan object has its own.
+    int k_block;        // rows of B that these rows use together; 0: one row after the other
+    // Least entries of a row that is computed by k-blocks; shorter rows are computed one after the
+    // other. 0: all rows. A plan object has its own.
     int k_block_from;
     int stage;  // entries of a row that 2 or more lanes stage in local memory at a time; 0: none
     int load;   // entries in one aligned load while staging: 1, 2 or 4
-    int unroll; // entries in one iteration, 1, 2, 4 or 8; where lanes is 1 each has its own sums
-    // Rows longer than two row chunks are cut into row chunks, which are summed apart and combined
-    // in order. A plan object has its own. Without one no row is assumed to be longer than A is
-    // wide, which repeated columns make possible.
+    int unroll; // entries in one iteration, 1, 2, 4 or 8; if lanes is 1 each has its own sums
+    // Entries of a row chunk. Rows longer than two are cut into row chunks, which are summed
+    // separately and combined in order. A plan object has its own. Without one rows are assumed to
+    // have at most k entries, although repeated columns could make them longer.
     int64_t row_chunk;
     bool packed; // B is first copied n-tile by n-tile to scratch memory
-    // Row blocks of rows_per_group x rows_per_item rows that a group computes with a copy of its
-    // n-tile of B in local memory, in the type of sums; 0: one, with B in global memory. Excludes
-    // packed.
+    // Row blocks of rows_per_group x rows_per_item rows that a group computes with one copy of its
+    // n-tile of B in local memory, in the type of sums; 0: one row block, with B in global memory.
+    // Excludes packed.
     int row_blocks_per_copy;
     bool aligned; // B and C are read and written by aligned vectors
 } weft_spmm_tiling;
 
-// Chooses; a pure function. `limits` must pass weft_limits_check().
+// Chooses a tiling; a pure function. `limits` must pass weft_limits_check().
 weft_spmm_tiling weft_spmm_tiling_for(const weft_limits *limits, const weft_spmm_problem *problem);
 
 // Checks a forced tiling against the limits and the problem: WEFT_BAD_ARGUMENT names the field.
 weft_status weft_spmm_tiling_check(const weft_spmm_tiling *tiling, const weft_limits *limits,
                                    const weft_spmm_problem *problem);
 
-// The tiling in one line, as snprintf() does it.
+// Prints the tiling in one line, like snprintf().
 int weft_spmm_tiling_print(const weft_spmm_tiling *tiling, char *text, size_t size);
 
-// For printing and reading it.
+// The table that prints and reads it.
 extern const weft_tiling_table weft_spmm_tiling_table;
 
 enum {
@@ -93,7 +93,7 @@ typedef struct weft_spmm_facts {
 
 weft_spmm_facts weft_spmm_facts_of(const weft_spmm_problem *problem);
 
-// Groups that are resident on the device at once. A CPU's limits count groups of one item.
+// Groups that are resident on the device at once. On a CPU max_blocks counts groups of one item.
 int64_t weft_spmm_resident_groups(const weft_spmm_tiling *tiling, const weft_limits *limits,
                                   const weft_why *why);
 
@@ -103,7 +103,7 @@ static inline int64_t weft_spmm_row_items(const weft_spmm_tiling *tiling)
     return (int64_t)tiling->lanes * (tiling->row_split > 0 ? tiling->row_split : 1);
 }
 
-// Iterations of the loops of an item that computes all rows of A, at most.
+// Most loop iterations of an item that computes all rows of A.
 double weft_spmm_most_iterations(const weft_spmm_problem *problem);
 
 #endif

@@ -741,6 +741,7 @@ typedef struct weft_rehearsed_launch {
     const char *source, *kernel;
     const char *options;
     size_t global[3], local[3];
+    size_t n_arguments;
     size_t local_bytes;
     int64_t times;
     size_t max_items;
