@@ -8,16 +8,17 @@
 //               ITEMS x RUN at a time, RUN adjacent ones for each item
 //
 // out may be in: an item reads its numbers before it writes them, and no others.
+#include "base/parameters.clh"
 #include "base/types.clh"
 
 #include "op/scan.clh"
+#include "op/scan_parameters.h"
 
 #ifndef RUN // adjacent numbers of an item
 #define RUN 8
 #endif
 
-kernel GROUP void scan_sums(long n, long span, global const NUMBER *restrict in, long in_start,
-                            global NUMBER *restrict sums, long sums_start)
+kernel GROUP void scan_sums(SCAN_SUMS_PARAMETERS(DECLARE, COMMA))
 {
     const int item = get_local_id(0);
     const long group = get_group_id(0);
@@ -59,10 +60,7 @@ INLINE NUMBER scan_run(NUMBER base, long i, long n, int item, global const NUMBE
     return base + total;
 }
 
-// has_total: out has one number more, the sum of all.
-kernel GROUP void scan_apply(long n, long span, global const NUMBER *in, long in_start,
-                             global NUMBER *out, long out_start, int has_total,
-                             global const NUMBER *restrict sums, long sums_start)
+kernel GROUP void scan_apply(SCAN_APPLY_PARAMETERS(DECLARE, COMMA))
 {
     const int item = get_local_id(0);
     const long group = get_group_id(0), n_groups = get_num_groups(0);

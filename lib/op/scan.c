@@ -5,8 +5,10 @@
 #include "base/dtype.h"
 #include "base/element.h"
 #include "op/items.h"
+#include "op/scan_parameters.h"
 #include "operand/view.h"
 #include "runtime/buffer.h"
+#include "runtime/parameters.h"
 #include "runtime/scratch.h"
 
 weft_status weft_scan_kernels(weft_scan *scan, weft_context *ctx, size_t *most)
@@ -20,23 +22,45 @@ weft_status weft_scan_kernels(weft_scan *scan, weft_context *ctx, size_t *most)
     return weft_kernel_narrow(&scan->apply, most, ctx, &weft_source_scan, &defines, "scan_apply");
 }
 
+typedef struct {
+    SCAN_SUMS_PARAMETERS(FIELD, )
+} sums_arguments;
+
+typedef struct {
+    SCAN_APPLY_PARAMETERS(FIELD, )
+} apply_arguments;
+
+static weft_status enqueue_sums(weft_launch *launch, const weft_scan *scan, weft_numbers in,
+                                weft_numbers sums)
+{
+    const sums_arguments own = {.n = scan->n,
+                                .span = scan->span,
+                                .in = in.buffer,
+                                .in_start = in.start,
+                                .sums = sums.buffer,
+                                .sums_start = sums.start},
+                         *a = &own;
+    const weft_argument list[] = {SCAN_SUMS_PARAMETERS(LISTED, COMMA)};
+    return ENQUEUE_ITEMS(launch, scan->sums, list, scan->items, scan->n_groups);
+}
+
 weft_status weft_scan_enqueue(weft_launch *launch, const weft_scan *scan, weft_numbers in,
                               weft_numbers out, bool has_total, weft_numbers sums)
 {
-    const cl_int total = has_total;
-    if (scan->n_groups > 1) {
-        const weft_argument arguments[] = {
-            ARGUMENT(scan->n),  ARGUMENT(scan->span),  ARGUMENT(in.buffer),
-            ARGUMENT(in.start), ARGUMENT(sums.buffer), ARGUMENT(sums.start),
-        };
-        TRY(ENQUEUE_ITEMS(launch, scan->sums, arguments, scan->items, scan->n_groups));
-    }
-    const weft_argument arguments[] = {
-        ARGUMENT(scan->n),  ARGUMENT(scan->span),  ARGUMENT(in.buffer),
-        ARGUMENT(in.start), ARGUMENT(out.buffer),  ARGUMENT(out.start),
-        ARGUMENT(total),    ARGUMENT(sums.buffer), ARGUMENT(sums.start),
-    };
-    return ENQUEUE_ITEMS(launch, scan->apply, arguments, scan->items, scan->n_groups);
+    if (scan->n_groups > 1)
+        TRY(enqueue_sums(launch, scan, in, sums));
+    const apply_arguments own = {.n = scan->n,
+                                 .span = scan->span,
+                                 .in = in.buffer,
+                                 .in_start = in.start,
+                                 .out = out.buffer,
+                                 .out_start = out.start,
+                                 .has_total = has_total,
+                                 .sums = sums.buffer,
+                                 .sums_start = sums.start},
+                          *a = &own;
+    const weft_argument list[] = {SCAN_APPLY_PARAMETERS(LISTED, COMMA)};
+    return ENQUEUE_ITEMS(launch, scan->apply, list, scan->items, scan->n_groups);
 }
 
 weft_status weft_numbers_read(int64_t *out, cl_command_queue queue, weft_numbers at,
