@@ -171,10 +171,10 @@ static cl_mem part_of(cl_mem buffer)
 {
     const cl_buffer_region behind = {PART_ORIGIN, PLACE_BYTES - PART_ORIGIN};
     cl_int code;
-    cl_mem part =
+    cl_mem rest =
         clCreateSubBuffer(buffer, CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &behind, &code);
     assert_int_equal(code, CL_SUCCESS);
-    return part;
+    return rest;
 }
 
 void places_create(places *p, const operation_operands *o)
@@ -389,8 +389,8 @@ static bool is_asked_otherwise(const own_call *good, int i)
 // f64, which wants twice the bytes. Formulas take any number of types.
 static void add_f64(list *l, int i)
 {
-    const char *op = l->good->call.op->name, *name = own_call_rule(l->good, i)->name;
-    if (!strcmp(op, "elementwise") || !strncmp(name, "input", 5))
+    const char *op = l->good->call.op->name, *rule = own_call_rule(l->good, i)->name;
+    if (!strcmp(op, "elementwise") || !strncmp(rule, "input", 5))
         return;
     own_call *call = add(l, AT_SHAPES, WEFT_BAD_DTYPE, "%s", "");
     l->all[l->n - 1].otherwise = WEFT_UNSUPPORTED;

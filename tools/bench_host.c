@@ -206,7 +206,7 @@ static const struct host_case {
 };
 
 enum { N_CASES = sizeof(host_cases) / sizeof(host_cases[0]) };
-_Static_assert(N_CASES <= BENCH_HOST_MOST, "rows are as many as cases");
+_Static_assert((int)N_CASES <= (int)BENCH_HOST_MOST, "rows are as many as cases");
 
 bool bench_host_has(const bench_choice *choice)
 {
@@ -374,7 +374,7 @@ static bool bare_create(bare_calls *bare, const weft_context *ctx, const weft_re
         }
     bare->program = build(ctx, bare);
     for (size_t i = 0; bare->program && i < bare->n_launches; i++) {
-        char name[16];
+        char name[32];
         snprintf(name, sizeof(name), "bare%zu", i);
         bare->kernels[i] = clCreateKernel(bare->program, name, NULL);
         if (!bare->kernels[i])
@@ -446,12 +446,12 @@ static const weft_rehearsal *rehearse(const bench_stage *rehearsal, const struct
 {
     weft_rehearsal_begin(rehearsal->ctx);
     if (it->call(rehearsal) != WEFT_OK) {
-        complain(why, "%s: %s", it->name, weft_last_error());
+        (void)complain(why, "%s: %s", it->name, weft_last_error());
         return NULL;
     }
     const weft_rehearsal *told = weft_rehearsal_end(rehearsal->ctx);
     if (!told)
-        complain(why, "no memory for a rehearsal");
+        (void)complain(why, "no memory for a rehearsal");
     return told;
 }
 
