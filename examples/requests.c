@@ -190,15 +190,15 @@ static bool report(const network *net, const tally *t)
     const double per_row =
         2 * (double)net->n_hidden * (double)(net->n_in + net->n_out); // operations
     const bool right = t->error <= tolerance;
-    const bool renormalized = programs <= t->programs_at_half + 1;
+    const bool settled = programs <= t->programs_at_half + 1;
     printf("%" PRId64 " requests of 1 to %" PRId64 " rows for %" PRId64 " x %" PRId64 " x %" PRId64
            ": %" PRIu64 " programs compiled, %" PRIu64 " of them in the second half: %s\n",
            t->n_requests, net->most_rows, net->n_in, net->n_hidden, net->n_out, programs,
-           programs - t->programs_at_half, renormalized ? "renormalized" : "NOT RENORMALIZED");
+           programs - t->programs_at_half, settled ? "settled" : "NOT SETTLED");
     printf("The second half: %" PRId64 " rows in %.1f ms, %.1f GFLOP/s\n", t->n_rows, t->ms,
            1e-6 * per_row * (double)t->n_rows / t->ms);
     printf("Probabilities within %.1e of the host's: %s\n", t->error, right ? "right" : "WRONG");
-    return right && renormalized;
+    return right && settled;
 }
 
 // ---- options

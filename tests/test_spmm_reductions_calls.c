@@ -128,17 +128,20 @@ static void test_tilings_that_share_what_max_min_do_not(void **state)
     weft_spmm_tiling tiling = cutting;
     tiling.k_block = 3;
     REFUSE(WEFT_BAD_ARGUMENT,
-           "tiling.k_block is 3, stage 0, row_blocks_per_copy 0, row_split 0, not packed",
+           "tiling.k_block is 3, stage 0, row_blocks_per_copy 0, row_split 0, entry_lanes 0, not "
+           "packed",
            c.params.tiling = TILING_TEXT(spmm, &tiling));
     tiling.k_block = 0;
     tiling.packed = true;
-    REFUSE(WEFT_BAD_ARGUMENT, "row_blocks_per_copy 0, row_split 0, packed: a min uses none of",
+    REFUSE(WEFT_BAD_ARGUMENT,
+           "row_blocks_per_copy 0, row_split 0, entry_lanes 0, packed: a min uses none of",
            (c.params.tiling = TILING_TEXT(spmm, &tiling), c.params.reduction = WEFT_SPMM_MIN));
     tiling.packed = false;
     tiling.row_blocks_per_copy = 1;
-    REFUSE(WEFT_BAD_ARGUMENT,
-           "row_blocks_per_copy 1, row_split 0, not packed: a max uses none of the five",
-           c.params.tiling = TILING_TEXT(spmm, &tiling));
+    REFUSE(
+        WEFT_BAD_ARGUMENT,
+        "row_blocks_per_copy 1, row_split 0, entry_lanes 0, not packed: a max uses none of the six",
+        c.params.tiling = TILING_TEXT(spmm, &tiling));
     tiling.row_blocks_per_copy = 0;
     tiling.lanes = tiling.stage = 2;
     REFUSE(WEFT_BAD_ARGUMENT, "stage 2", c.params.tiling = TILING_TEXT(spmm, &tiling));

@@ -25,7 +25,7 @@ static void *let_go(void *gate)
     return NULL;
 }
 
-static void renormalize(void)
+static void settle(void)
 {
     if (!late.gate)
         return;
@@ -62,7 +62,7 @@ static cl_int CL_API_CALL write_buffer(cl_command_queue queue, cl_mem buffer, cl
         return target->clEnqueueWriteBuffer(queue, buffer, blocks, at, size, data, n_wait, wait,
                                             event);
     pthread_mutex_lock(&lock);
-    renormalize();
+    settle();
     cl_int code = start(queue, buffer, at, size, data);
     if (code == CL_SUCCESS && event) {
         *event = late.done;
