@@ -166,7 +166,7 @@ static void test_what_is_chosen(void **state)
         {spread, 8, even, 1, 0, "rows as given, as lengths vary by 0 "},
         {spread, 40, even, 1, 0, "rows as given, as lengths vary by 0 "},
         {spread, 8, uneven, 2, 0,
-         "by length in 4 row blocks, 4 at once, as lengths vary by 0.6 of their mean, 0 p"},
+         "by length in 4 row blocks, 4 at once, as lengths vary by 0.6 of their mean, 0 r"},
         {spread, 10, uneven, 2, 0,
          "in a snake in 5 row blocks, 4 at once, as lengths vary by 0.6 of"},
         {spread, 8, very_uneven, 8, 0,

@@ -52,14 +52,14 @@ class Job:
 
     def promised_bytes(self, name):
         """Of the widest load, where the plan has seen that vectors are aligned; else 0. What
-        combines pieces reads scratch memory, of which the plan says nothing, what says that there is
-        no argument reads numbers of rows at most, and what turns B reads elements that lie apart
-        by items that are neighbours."""
+        combines row chunks reads scratch memory, of which the plan says nothing, what says that
+        there is no argument reads numbers of rows at most, and what transposes B reads elements
+        that lie apart by items that are neighbours."""
         defines = self.defines()
-        if defines.get("ALIGNED") != "1" or name.endswith(("_combine", "_none", "_turn")):
+        if defines.get("ALIGNED") != "1" or name.endswith(("_combine", "_none", "_transpose")):
             return 0
         element = DTYPE_BYTES[defines.get("DTYPE", "DTYPE_F32").removeprefix("DTYPE_")]
-        return min(int(defines["FOLD"]) * element, self.load_bytes)
+        return min(int(defines["VECTOR_WIDTH"]) * element, self.load_bytes)
 
 
 def jobs_of(listed, vendor):
