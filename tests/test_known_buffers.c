@@ -54,8 +54,9 @@ static int destroy(void **state)
 
 static cl_mem buffer_of(size_t bytes, cl_mem_flags flags)
 {
+    static char zeros[4 * OPERATION_BYTES];
     cl_int code = CL_SUCCESS;
-    const cl_mem buffer = clCreateBuffer(o.cl, flags, bytes, NULL, &code);
+    const cl_mem buffer = clCreateBuffer(o.cl, flags | CL_MEM_COPY_HOST_PTR, bytes, zeros, &code);
     assert_int_equal(code, CL_SUCCESS);
     return buffer;
 }
