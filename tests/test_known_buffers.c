@@ -10,27 +10,26 @@ static weft_context *ctx;
 static operation_operands o;
 static int n_found, n_known;
 
-bool __real_weft_memo_find(weft_memo *memo, const void *key, size_t key_bytes, void *state,
+bool __real_weft_memo_find(weft_memo *memo, const weft_memo_key *key, void *state,
                            size_t state_bytes);
-bool __wrap_weft_memo_find(weft_memo *memo, const void *key, size_t key_bytes, void *state,
+bool __wrap_weft_memo_find(weft_memo *memo, const weft_memo_key *key, void *state,
                            size_t state_bytes);
-bool __real_weft_memo_knows(weft_memo *memo, const void *key, size_t key_bytes,
+bool __real_weft_memo_knows(weft_memo *memo, const weft_memo_key *key,
                             const weft_memo_facts *facts);
-bool __wrap_weft_memo_knows(weft_memo *memo, const void *key, size_t key_bytes,
+bool __wrap_weft_memo_knows(weft_memo *memo, const weft_memo_key *key,
                             const weft_memo_facts *facts);
 
-bool __wrap_weft_memo_find(weft_memo *memo, const void *key, size_t key_bytes, void *state,
+bool __wrap_weft_memo_find(weft_memo *memo, const weft_memo_key *key, void *state,
                            size_t state_bytes)
 {
-    const bool is_found = __real_weft_memo_find(memo, key, key_bytes, state, state_bytes);
+    const bool is_found = __real_weft_memo_find(memo, key, state, state_bytes);
     n_found += is_found;
     return is_found;
 }
 
-bool __wrap_weft_memo_knows(weft_memo *memo, const void *key, size_t key_bytes,
-                            const weft_memo_facts *facts)
+bool __wrap_weft_memo_knows(weft_memo *memo, const weft_memo_key *key, const weft_memo_facts *facts)
 {
-    const bool is_known = __real_weft_memo_knows(memo, key, key_bytes, facts);
+    const bool is_known = __real_weft_memo_knows(memo, key, facts);
     n_known += is_known;
     return is_known;
 }

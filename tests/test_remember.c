@@ -16,9 +16,9 @@ static weft_context *shared; // of all conversions
 static int n_asked, n_found; // calls that contexts were asked for, and knew
 static int n_kernels;        // that were looked for
 
-bool __real_weft_memo_find(weft_memo *memo, const void *key, size_t key_bytes, void *state,
+bool __real_weft_memo_find(weft_memo *memo, const weft_memo_key *key, void *state,
                            size_t state_bytes);
-bool __wrap_weft_memo_find(weft_memo *memo, const void *key, size_t key_bytes, void *state,
+bool __wrap_weft_memo_find(weft_memo *memo, const weft_memo_key *key, void *state,
                            size_t state_bytes);
 weft_status __real_weft_kernel_narrow(weft_kernel **out, size_t *most, weft_context *ctx,
                                       const weft_source *source, const weft_defines *defines,
@@ -27,10 +27,10 @@ weft_status __wrap_weft_kernel_narrow(weft_kernel **out, size_t *most, weft_cont
                                       const weft_source *source, const weft_defines *defines,
                                       const char *name);
 
-bool __wrap_weft_memo_find(weft_memo *memo, const void *key, size_t key_bytes, void *state,
+bool __wrap_weft_memo_find(weft_memo *memo, const weft_memo_key *key, void *state,
                            size_t state_bytes)
 {
-    const bool is_found = __real_weft_memo_find(memo, key, key_bytes, state, state_bytes);
+    const bool is_found = __real_weft_memo_find(memo, key, state, state_bytes);
     ++n_asked;
     n_found += is_found;
     return is_found;

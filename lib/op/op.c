@@ -78,6 +78,7 @@ typedef struct lookup {
     bool is_checked; // a call with this key passed the checks of buffers with these facts
     any_state state;
     weft_key key;
+    weft_memo_key memo_key; // of the key, unless it is full
     weft_buffers buffers;
 } lookup;
 
@@ -90,12 +91,14 @@ static bool is_cached(lookup *f, const weft_call *call)
 {
     weft_memo *memo = call->ctx->memo;
     key_of(&f->key, call);
-    if (f->key.is_full ||
-        !weft_memo_find(memo, f->key.bytes, f->key.n, &f->state, call->op->state_bytes))
+    if (f->key.is_full)
+        return false;
+    f->memo_key = weft_memo_key_of(f->key.bytes, f->key.n);
+    if (!weft_memo_find(memo, &f->memo_key, &f->state, call->op->state_bytes))
         return false;
     weft_operands_buffers(&f->buffers, call);
     const weft_memo_facts facts = facts_of(f);
-    f->is_checked = weft_memo_knows(memo, f->key.bytes, f->key.n, &facts);
+    f->is_checked = weft_memo_knows(memo, &f->memo_key, &facts);
     return true;
 }
 
@@ -111,7 +114,7 @@ static weft_status check_buffers(lookup *f, const weft_call *call)
     TRY(f->buffers.failed);
     const weft_memo_facts facts = facts_of(f);
     if (facts.n > 0)
-        weft_memo_add_facts(call->ctx->memo, f->key.bytes, f->key.n, &facts);
+        weft_memo_add_facts(call->ctx->memo, &f->memo_key, &facts);
     return WEFT_OK;
 }
 
@@ -138,7 +141,7 @@ static weft_status finish(lookup *f, const weft_call *call)
     if (!f->state.head.is_empty)
         TRY(plan_and_build(&f->state, call));
     if (!f->key.is_full)
-        weft_memo_keep(call->ctx->memo, f->key.bytes, f->key.n, &f->state, call->op->state_bytes);
+        weft_memo_keep(call->ctx->memo, &f->memo_key, &f->state, call->op->state_bytes);
     return WEFT_OK;
 }
 

@@ -387,27 +387,26 @@ static bool has_elements(const weft_call *call, int i, part p)
                : array_of(call, i, p).n > 0;
 }
 
-static void add_facts(weft_buffers *buffers, cl_mem handle)
+// False if there is no room, or no answer.
+static bool add_facts(weft_buffers *buffers, cl_mem handle)
 {
-    buffers->are_too_many =
-        buffers->are_too_many || buffers->n == sizeof(buffers->of) / sizeof(buffers->of[0]);
-    if (buffers->are_too_many)
-        return;
+    if (buffers->n == sizeof(buffers->of) / sizeof(buffers->of[0]))
+        return false;
     buffers->failed = weft_buffer_facts_of(&buffers->of[buffers->n++], handle);
-    buffers->are_too_many = buffers->failed != WEFT_OK;
+    return buffers->failed == WEFT_OK;
 }
 
 void weft_operands_buffers(weft_buffers *out, const weft_call *call)
 {
     out->n = 0;
     out->failed = WEFT_OK;
-    out->are_too_many = call->ctx->notes != NULL;
-    for (int i = 0; i < count_of(call) && !out->are_too_many; ++i)
+    for (int i = 0; i < count_of(call); ++i)
         for (part p = OFFSETS; p < PARTS; ++p)
-            if (is_touched(call, i, p) && has_elements(call, i, p))
-                add_facts(out, buffer_of(call, i, p));
-    if (out->are_too_many)
-        out->n = 0;
+            if (is_touched(call, i, p) && has_elements(call, i, p) &&
+                !add_facts(out, buffer_of(call, i, p))) {
+                out->n = 0;
+                return;
+            }
 }
 
 // ---- keys

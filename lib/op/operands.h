@@ -23,11 +23,10 @@ weft_status weft_operands_check_workspace(const weft_call *call, const weft_stat
 weft_status weft_operands_check_content(const weft_launch *launch, const weft_call *call);
 
 // Facts about the buffers that kernels access, array by array in the order of the table. With the
-// same key and facts the checks of buffers and of overlap pass again.
+// same key and facts the checks of buffers and of overlap pass again. None if there are too many.
 typedef struct weft_buffers {
     size_t n;
-    bool are_too_many;  // then there are no facts
-    weft_status failed; // the error of an OpenCL query; then are_too_many is true
+    weft_status failed; // the error of an OpenCL query; then there are no facts
     weft_buffer_facts of[16];
 } weft_buffers;
 

@@ -49,19 +49,37 @@ void weft_memo_destroy(weft_memo *memo)
     free(memo);
 }
 
-static bool is_of(const entry *e, uint64_t hash, const void *key, size_t key_bytes)
+weft_memo_key weft_memo_key_of(const void *bytes, size_t n)
 {
-    return e && e->hash == hash && e->key_bytes == key_bytes &&
-           memcmp(e->bytes, key, key_bytes) == 0;
+    return (weft_memo_key){bytes, n, XXH3_64bits(bytes, n)};
+}
+
+static bool is_of(const entry *e, const weft_memo_key *key)
+{
+    return e && e->hash == key->hash && e->key_bytes == key->n &&
+           memcmp(e->bytes, key->bytes, key->n) == 0;
+}
+
+static entry **set_of(weft_memo *memo, const weft_memo_key *key)
+{
+    return memo->entries[key->hash % SETS];
 }
 
 // Where the key is in its set, or PLACES.
-static int find_place(entry *const set[PLACES], uint64_t hash, const void *key, size_t key_bytes)
+static int find_place(entry *const set[PLACES], const weft_memo_key *key)
 {
     int place = 0;
-    while (place < PLACES && !is_of(set[place], hash, key, key_bytes))
+    while (place < PLACES && !is_of(set[place], key))
         ++place;
     return place;
+}
+
+// NULL if there is none. Under the lock.
+static entry *find_entry(weft_memo *memo, const weft_memo_key *key)
+{
+    entry **set = set_of(memo, key);
+    const int place = find_place(set, key);
+    return place < PLACES ? set[place] : NULL;
 }
 
 static bool knows(const entry *e, const weft_memo_facts *facts)
@@ -74,8 +92,8 @@ static bool knows(const entry *e, const weft_memo_facts *facts)
 
 static void put_facts(entry *e, const weft_memo_facts *facts)
 {
-    assert(facts->n <= WEFT_MEMO_FACTS);
-    if (facts->n == 0 || knows(e, facts))
+    assert(facts->n > 0 && facts->n <= WEFT_MEMO_FACTS);
+    if (knows(e, facts))
         return;
     const int i = e->next_facts;
     memcpy(e->facts[i], facts->bytes, facts->n);
@@ -83,67 +101,57 @@ static void put_facts(entry *e, const weft_memo_facts *facts)
     e->next_facts = (i + 1) % SETS_OF_FACTS;
 }
 
-bool weft_memo_find(weft_memo *memo, const void *key, size_t key_bytes, void *state,
-                    size_t state_bytes)
+bool weft_memo_find(weft_memo *memo, const weft_memo_key *key, void *state, size_t state_bytes)
 {
-    const uint64_t hash = XXH3_64bits(key, key_bytes);
     pthread_mutex_lock(&memo->lock);
-    entry **set = memo->entries[hash % SETS];
-    const int place = find_place(set, hash, key, key_bytes);
-    const bool found = place < PLACES && set[place]->state_bytes == state_bytes;
+    const entry *e = find_entry(memo, key);
+    const bool found = e && e->state_bytes == state_bytes;
     if (found)
-        memcpy(state, set[place]->bytes + key_bytes, state_bytes);
+        memcpy(state, e->bytes + key->n, state_bytes);
     pthread_mutex_unlock(&memo->lock);
     return found;
 }
 
-void weft_memo_keep(weft_memo *memo, const void *key, size_t key_bytes, const void *state,
+void weft_memo_keep(weft_memo *memo, const weft_memo_key *key, const void *state,
                     size_t state_bytes)
 {
-    entry *e = malloc(sizeof(*e) + key_bytes + state_bytes);
+    entry *e = malloc(sizeof(*e) + key->n + state_bytes);
     if (!e)
         return;
-    e->hash = XXH3_64bits(key, key_bytes);
-    e->key_bytes = key_bytes;
+    e->hash = key->hash;
+    e->key_bytes = key->n;
     e->state_bytes = state_bytes;
     memset(e->n_facts, 0, sizeof(e->n_facts));
     e->next_facts = 0;
-    memcpy(e->bytes, key, key_bytes);
-    memcpy(e->bytes + key_bytes, state, state_bytes);
+    memcpy(e->bytes, key->bytes, key->n);
+    memcpy(e->bytes + key->n, state, state_bytes);
 
-    const size_t index = e->hash % SETS;
     pthread_mutex_lock(&memo->lock);
-    entry **set = memo->entries[index];
-    int place = find_place(set, e->hash, key, key_bytes); // another thread may have been first
+    entry **set = set_of(memo, key);
+    int place = find_place(set, key); // another thread may have been first
     for (int i = 0; place == PLACES && i < PLACES; ++i)
         place = set[i] ? place : i;
     if (place == PLACES)
-        place = memo->next[index]++ % PLACES;
+        place = memo->next[key->hash % SETS]++ % PLACES;
     free(set[place]);
     set[place] = e;
     pthread_mutex_unlock(&memo->lock);
 }
 
-bool weft_memo_knows(weft_memo *memo, const void *key, size_t key_bytes,
-                     const weft_memo_facts *facts)
+bool weft_memo_knows(weft_memo *memo, const weft_memo_key *key, const weft_memo_facts *facts)
 {
-    const uint64_t hash = XXH3_64bits(key, key_bytes);
     pthread_mutex_lock(&memo->lock);
-    entry **set = memo->entries[hash % SETS];
-    const int place = find_place(set, hash, key, key_bytes);
-    const bool is_known = place < PLACES && knows(set[place], facts);
+    const entry *e = find_entry(memo, key);
+    const bool is_known = e && knows(e, facts);
     pthread_mutex_unlock(&memo->lock);
     return is_known;
 }
 
-void weft_memo_add_facts(weft_memo *memo, const void *key, size_t key_bytes,
-                         const weft_memo_facts *facts)
+void weft_memo_add_facts(weft_memo *memo, const weft_memo_key *key, const weft_memo_facts *facts)
 {
-    const uint64_t hash = XXH3_64bits(key, key_bytes);
     pthread_mutex_lock(&memo->lock);
-    entry **set = memo->entries[hash % SETS];
-    const int place = find_place(set, hash, key, key_bytes);
-    if (place < PLACES)
-        put_facts(set[place], facts);
+    entry *e = find_entry(memo, key);
+    if (e)
+        put_facts(e, facts);
     pthread_mutex_unlock(&memo->lock);
 }

@@ -20,19 +20,25 @@ typedef struct weft_memo_facts {
     const void *bytes;
 } weft_memo_facts;
 
+// A key with its hash, which is computed once for all that a call asks.
+typedef struct weft_memo_key {
+    const void *bytes;
+    size_t n;
+    uint64_t hash;
+} weft_memo_key;
+
+weft_memo_key weft_memo_key_of(const void *bytes, size_t n);
+
 // Copies the key's state to `state`; false if there is none. Allocates nothing.
-bool weft_memo_find(weft_memo *memo, const void *key, size_t key_bytes, void *state,
-                    size_t state_bytes);
+bool weft_memo_find(weft_memo *memo, const weft_memo_key *key, void *state, size_t state_bytes);
 
 // Stores copies of key and state, if there is memory; may replace an older state.
-void weft_memo_keep(weft_memo *memo, const void *key, size_t key_bytes, const void *state,
+void weft_memo_keep(weft_memo *memo, const weft_memo_key *key, const void *state,
                     size_t state_bytes);
 
 // Whether the key's entry has these facts, and adds them to it, if there is one. Both allocate
 // nothing.
-bool weft_memo_knows(weft_memo *memo, const void *key, size_t key_bytes,
-                     const weft_memo_facts *facts);
-void weft_memo_add_facts(weft_memo *memo, const void *key, size_t key_bytes,
-                         const weft_memo_facts *facts);
+bool weft_memo_knows(weft_memo *memo, const weft_memo_key *key, const weft_memo_facts *facts);
+void weft_memo_add_facts(weft_memo *memo, const weft_memo_key *key, const weft_memo_facts *facts);
 
 #endif
