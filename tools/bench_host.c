@@ -8,6 +8,7 @@
 
 #include <weft/weft.h>
 
+#include "buffer.h"
 #include "progress.h"
 #include "report.h"
 
@@ -233,13 +234,10 @@ static void pattern_fill(pattern *p)
 static bool make_buffer(cl_mem *out, const bench_stage *s, size_t bytes, const void *data,
                         complaint *why)
 {
-    cl_int code = CL_SUCCESS;
-    if (s->rehearses)
-        *out = weft_rehearsal_buffer(s->ctx, data);
-    else
-        *out = clCreateBuffer(weft_context_cl(s->ctx), CL_MEM_COPY_HOST_PTR, bytes, (void *)data,
-                              &code);
-    return *out != NULL || complain_cl(why, "clCreateBuffer", code);
+    if (!s->rehearses)
+        return buffer_create(out, s->ctx, data, bytes, "an operand", why);
+    *out = weft_rehearsal_buffer(s->ctx, data);
+    return *out != NULL || complain(why, "a rehearsal has no more buffers");
 }
 
 static bool make_csr(cl_mem arrays[N_ARRAYS], weft_csr *out, const bench_stage *s, const pattern *p,
@@ -310,9 +308,8 @@ static bool stage_create(bench_stage *s, const pattern *p, complaint *why)
 
 static void release(const bench_stage *s, cl_mem *buffers, size_t n)
 {
-    for (size_t i = 0; i < n; i++)
-        if (buffers[i] && !s->rehearses)
-            clReleaseMemObject(buffers[i]);
+    for (size_t i = 0; i < n && !s->rehearses; i++)
+        buffer_release(&buffers[i]);
 }
 
 static void stage_destroy(bench_stage *s)
