@@ -15,7 +15,7 @@ has_help() {
 }
 
 check "tools/check says what it builds, how long it takes, and where" has_help check \
-    'thread sanitizer' 'hour on two cores' 'GB in build/'
+    'thread sanitizer' 'minutes on two cores' 'GB in build/'
 check "tools/fresh says what it deletes, how long it takes, and that it is alone" has_help fresh \
     'deletes that Debian' 'all but build/ is deleted' 'hour on two cores' 'GB' 'is refused'
 
