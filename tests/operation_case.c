@@ -607,6 +607,38 @@ static weft_status workspaces(operation_operands *o, weft_context *ctx)
     return weft_matmul_workspace(ctx, &o->X, &o->Y, &D, NULL, bytes);
 }
 
+// Softmax and a product that needs it, recorded on X, and run on Z.
+static weft_status record(operation_operands *o, weft_context *ctx, weft_recording *recording)
+{
+    const weft_tensor soft = dense_output(o, 1, WEFT_F32), D = dense_output(o, 0, WEFT_F32);
+    TRY(weft_softmax(ctx, o->queue, 1, &o->X, 1, &soft, NULL));
+    TRY(weft_matmul(ctx, o->queue, 1, &soft, &o->Y, 0, &D, NULL));
+    TRY(weft_recording_name(recording, o->X.buffer, "X"));
+    return weft_recording_end(recording);
+}
+
+static weft_status run_on_another(operation_operands *o, weft_recording *recording)
+{
+    const weft_exchange another = {.name = "X", .buffer = o->Z.buffer};
+    TRY(weft_recording_exchange(recording, 1, &another));
+    STEP(weft_recording_run(recording, o->queue, WEFT_RECORDING(ORDER(o))));
+    return WEFT_OK;
+}
+
+static weft_status recording(operation_operands *o, weft_context *ctx)
+{
+    weft_recording *recording = NO_HANDLE(o);
+    weft_status status = weft_recording_begin(&recording, ctx);
+    assert_true((recording != NULL) == (status == WEFT_OK));
+    if (status == WEFT_OK)
+        status = record(o, ctx, recording);
+    if (status == WEFT_OK)
+        status = run_on_another(o, recording);
+    finish(o);
+    weft_recording_destroy(&recording);
+    return status;
+}
+
 const operation_case operation_cases[OPERATION_CASES] = {
     {.name = "spmm", .run = spmm},
     {.name = "spmm with a plan", .run = spmm_with_plan},
@@ -646,5 +678,6 @@ const operation_case operation_cases[OPERATION_CASES] = {
     {.name = "elementwise", .run = elementwise},
     {.name = "elementwise with a plan", .run = elementwise_with_plan},
     {.name = "matmul", .run = matmul},
+    {.name = "recording", .run = recording, .records = true},
     {.name = "workspaces", .run = workspaces, .writes_nothing = true},
 };

@@ -47,9 +47,10 @@ typedef struct operation_case {
     const char *name;
     weft_status (*run)(operation_operands *o, weft_context *ctx); // the first status that is not ok
     bool writes_nothing;
+    bool records; // calls of other cases, and runs them
 } operation_case;
 
-enum { OPERATION_CASES = 39 };
+enum { OPERATION_CASES = 40 };
 extern const operation_case operation_cases[OPERATION_CASES];
 
 // On the device that a context opens by default, with a queue that keeps no order where there is

@@ -19,6 +19,7 @@
 #include <weft/matmul.h>
 #include <weft/norm.h>
 #include <weft/params.h>
+#include <weft/recording.h>
 #include <weft/reduce.h>
 #include <weft/rehearsal.h>
 #include <weft/sddmm.h>

@@ -284,6 +284,8 @@ weft_status weft_dense_to_csr_count(weft_context *ctx, cl_command_queue queue, c
     cl_event done = NULL;
     TRY(request_of(&r, WEFT_DENSE_TO_CSR_COUNT, ctx, A, D, params));
     cl_event *event = r.call.event;
+    if (nnz && ctx)
+        TRY(weft_recorder_copy_check(ctx, "dense_to_csr_count"));
     if (nnz)
         r.call.event = &done;
     TRY(weft_op_run(&r.call, queue));

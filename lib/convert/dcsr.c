@@ -166,6 +166,7 @@ static weft_status run_count(weft_launch *launch, const void *state, const weft_
 {
     const weft_csr *A = weft_call_csr(call, OF_A);
     const weft_numbers last = {scratch, A->n_rows};
+    TRY(weft_recorder_copy_check(call->ctx, weft_call_name(call)));
     TRY(enqueue_places(launch, state, A, scratch));
     return weft_numbers_read(own_of(call)->n_stored, launch->queue, last, WEFT_I32, launch->last,
                              weft_call_name(call));

@@ -159,6 +159,33 @@ static weft_status begin(weft_launch *launch, lookup *f, const weft_call *call, 
     return weft_scratch_begin(launch, call->workspace, bytes, scratch);
 }
 
+// A call that is recorded notes which bytes of buffers it accesses.
+static weft_status note_uses(weft_recorder *recorder, const weft_call *call,
+                             const weft_state *state)
+{
+    const char *what = weft_call_name(call);
+    weft_use uses[WEFT_USES];
+    const int n = weft_operands_uses(uses, call, state);
+    for (int i = 0; i < n; i++)
+        TRY(weft_recorder_use(recorder, what,
+                              &(weft_recorded_buffer){
+                                  .buffer = uses[i].buffer,
+                                  .first = uses[i].bytes.first,
+                                  .last = uses[i].bytes.last,
+                                  .is_read = uses[i].is_read,
+                                  .is_written = uses[i].is_written,
+                              }));
+    if (!call->workspace || state->scratch_bytes == 0)
+        return WEFT_OK;
+    return weft_recorder_use(recorder, what,
+                             &(weft_recorded_buffer){
+                                 .buffer = call->workspace,
+                                 .last = (int64_t)state->scratch_bytes,
+                                 .is_read = true,
+                                 .is_written = true,
+                             });
+}
+
 weft_status weft_op_run(const weft_call *call, cl_command_queue queue)
 {
     lookup f;
@@ -170,6 +197,8 @@ weft_status weft_op_run(const weft_call *call, cl_command_queue queue)
     weft_status status = begin(&launch, &f, call, &scratch);
     if (status == WEFT_OK && !f.state.head.is_empty)
         status = call->op->run(&launch, &f.state, call, scratch);
+    if (launch.recorder && status == WEFT_OK && !f.state.head.is_empty)
+        status = note_uses(launch.recorder, call, &f.state.head);
     if (scratch)
         weft_scratch_end(&launch, call->workspace, scratch);
     return weft_launch_end(&launch, status, call->event);

@@ -409,6 +409,38 @@ void weft_operands_buffers(weft_buffers *out, const weft_call *call)
             }
 }
 
+// ---- uses of buffers
+
+// Of a batch all values. Offsets that are written are read too: they are lengths at first.
+static weft_use use_of(const weft_call *call, const weft_state *state, int i, part p)
+{
+    const bool is_csr = rule_of(call, i)->kind == WEFT_OPERAND_CSR;
+    weft_tensor view = part_view(call, i, p);
+    if (is_csr && p == VALUES && state->n_batches > 1) {
+        const weft_csr csr = csr_of(call, i);
+        view = weft_csr_values(&csr, state->n_batches);
+    }
+    const int64_t size = (int64_t)weft_dtype_size(weft_dtype_or(view.dtype, WEFT_F32));
+    const weft_span elements = weft_tensor_span(&view);
+    const bool is_written_here = is_written(call, i, p);
+    return (weft_use){
+        .buffer = view.buffer,
+        .bytes = {elements.first * size, elements.last * size},
+        .is_read = has(call, i, p, reads(p)) || (is_csr && p == OFFSETS && is_written_here),
+        .is_written = is_written_here,
+    };
+}
+
+int weft_operands_uses(weft_use out[WEFT_USES], const weft_call *call, const weft_state *state)
+{
+    int n = 0;
+    for (int i = 0; i < count_of(call); ++i)
+        for (part p = OFFSETS; p < PARTS; ++p)
+            if (is_touched(call, i, p) && has_elements(call, i, p))
+                out[n++] = use_of(call, state, i, p);
+    return n;
+}
+
 // ---- keys
 
 // The first tensor in the same buffer, which may be tensor i.

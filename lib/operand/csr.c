@@ -23,6 +23,7 @@ static weft_status copy_begin(weft_launch *launch, weft_context *ctx, cl_command
     TRY(weft_context_check(ctx, what));
     if (ctx->notes)
         return fail(WEFT_UNSUPPORTED, "%s: a rehearsal copies nothing", what);
+    TRY(weft_recorder_copy_check(ctx, what));
     return weft_launch_begin(launch, ctx, queue, what, n_wait, wait, false);
 }
 
@@ -135,6 +136,7 @@ typedef enum csr_parts { OFFSETS_ALONE, OFFSETS_AND_INDICES } csr_parts;
 static weft_status content_check(const weft_launch *launch, const weft_csr *csr, csr_parts parts,
                                  int demand, const char *what)
 {
+    TRY(weft_recorder_copy_check(launch->ctx, what));
     const size_t offset_bytes = window_bytes(csr->n_rows + 1, csr->offset_dtype);
     const size_t index_bytes =
         parts == OFFSETS_ALONE ? 0 : window_bytes(csr->nnz, csr->index_dtype);
@@ -172,6 +174,7 @@ weft_status weft_csr_check(weft_context *ctx, cl_command_queue queue, const weft
 static weft_status stored_rows_check(const weft_launch *launch, const weft_dcsr *dcsr,
                                      const char *what)
 {
+    TRY(weft_recorder_copy_check(launch->ctx, what));
     if (dcsr->n_stored == 0)
         return WEFT_OK;
     const size_t bytes = window_bytes(dcsr->n_stored, WEFT_I32);

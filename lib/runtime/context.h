@@ -13,6 +13,7 @@ typedef struct weft_cache weft_cache;                 // cache.h
 typedef struct weft_pool weft_pool;                   // workspace.h
 typedef struct weft_notes weft_notes;                 // notes.h
 typedef struct weft_memo weft_memo;                   // memo.h
+typedef struct weft_recorder weft_recorder;           // recorder.h
 
 struct weft_context {
     cl_context cl;
@@ -31,9 +32,11 @@ struct weft_context {
     weft_program_table *programs;
     weft_cache *cache; // NULL: none on disk
     weft_pool *pool;
-    weft_notes *notes;   // a rehearsal's; NULL: kernels are enqueued
-    const weft_why *why; // of a rehearsal: receives plans' reasons; else NULL
-    weft_memo *memo;     // states of earlier calls; NULL in rehearsals, which replan each time
+    weft_notes *notes;        // a rehearsal's; NULL: kernels are enqueued
+    const weft_why *why;      // of a rehearsal: receives plans' reasons; else NULL
+    weft_memo *memo;          // states of earlier calls; NULL in rehearsals, which replan each time
+    atomic_int n_recorders;   // threads that record
+    weft_recorder *recorders; // recorder.c
 
     atomic_ullong programs_built, programs_loaded, launches;
 };

@@ -73,11 +73,7 @@ static int query_count(device_query *a, fact f)
 
 static bool has_extension(const device_query *a, const char *name)
 {
-    const size_t length = strlen(name);
-    for (const char *at = a->extensions; (at = strstr(at, name)); at += length)
-        if ((at == a->extensions || at[-1] == ' ') && (at[length] == ' ' || at[length] == '\0'))
-            return true;
-    return false;
+    return weft_is_extension_in(a->extensions, name);
 }
 
 // A width of 1 is no information, nor is one that is not a power of two.

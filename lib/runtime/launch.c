@@ -50,6 +50,16 @@ static weft_status wait_check(const weft_launch *launch)
     return WEFT_OK;
 }
 
+static weft_status recorded_check(const weft_launch *launch)
+{
+    if (launch->n_wait == 0 && !launch->wants_event)
+        return WEFT_OK;
+    return fail(WEFT_BAD_ARGUMENT,
+                "%s: a recorded call has no events: weft_recording_run() waits for them, and gives "
+                "one",
+                launch->what);
+}
+
 weft_status weft_launch_begin(weft_launch *launch, weft_context *ctx, cl_command_queue queue,
                               const char *what, cl_uint n_wait, const cl_event *wait,
                               bool wants_event)
@@ -65,6 +75,11 @@ weft_status weft_launch_begin(weft_launch *launch, weft_context *ctx, cl_command
     TRY(weft_context_check(ctx, what));
     if (ctx->notes)
         return WEFT_OK;
+    launch->recorder = weft_recorder_of(ctx);
+    if (launch->recorder) {
+        launch->n_recorded = launch->recorder->n_launches;
+        return recorded_check(launch);
+    }
     if (!queue)
         return fail(WEFT_BAD_ARGUMENT, "%s: the queue is NULL", what);
     TRY(queue_check(launch));
@@ -124,10 +139,8 @@ static weft_status arguments_set(const weft_launch *launch, weft_kernel *kernel,
     return WEFT_OK;
 }
 
-// The first kernel waits for the caller's events; on an out-of-order queue each later one for the
-// kernel before it. `offset` is NULL where items are numbered from 0.
-static weft_status enqueue(weft_launch *launch, cl_kernel kernel, const size_t *offset,
-                           const size_t global[3], const size_t local[3])
+weft_status weft_launch_enqueue(weft_launch *launch, cl_kernel kernel, const size_t *offset,
+                                const size_t global[3], const size_t local[3])
 {
     const bool is_later = launch->last != NULL && launch->out_of_order;
     const cl_uint n_wait = is_later ? 1 : launch->n_wait;
@@ -190,6 +203,33 @@ static weft_status note_stretches(const weft_launch *launch, const weft_kernel *
     return WEFT_OK;
 }
 
+// Usually there is one stretch. Others have an offset, for which PoCL compiles a kernel again.
+static weft_status each_stretch(weft_launch *launch, cl_kernel kernel, const size_t global[3],
+                                const size_t local[3])
+{
+    const stretches y = stretches_of(global[1], local[1]), z = stretches_of(global[2], local[2]);
+    size_t offset[3] = {0, 0, 0}, part[3] = {global[0], 0, 0};
+    for (int64_t i = 0; i < y.n * z.n; i++) {
+        stretch_at(&y, &z, i, offset, part);
+        TRY(launch->recorder
+                ? weft_recorder_add(launch->recorder, launch->what, kernel, i > 0 ? offset : NULL,
+                                    part, local)
+                : weft_launch_enqueue(launch, kernel, i > 0 ? offset : NULL, part, local));
+    }
+    return WEFT_OK;
+}
+
+static weft_status record(weft_launch *launch, const weft_kernel *kernel, size_t n_arguments,
+                          const weft_argument *arguments, const size_t global[3],
+                          const size_t local[3])
+{
+    cl_kernel own = NULL;
+    TRY(weft_recorder_kernel(launch->recorder, launch->what, kernel, n_arguments, arguments, &own));
+    const weft_status status = each_stretch(launch, own, global, local);
+    clReleaseKernel(own);
+    return status;
+}
+
 weft_status weft_launch_kernel(weft_launch *launch, weft_kernel *kernel, size_t n_arguments,
                                const weft_argument *arguments, const size_t global[3],
                                const size_t local[3])
@@ -199,15 +239,12 @@ weft_status weft_launch_kernel(weft_launch *launch, weft_kernel *kernel, size_t 
 
     if (launch->ctx->notes)
         return note_stretches(launch, kernel, n_arguments, arguments, global, local);
-    const stretches y = stretches_of(global[1], local[1]), z = stretches_of(global[2], local[2]);
-    size_t offset[3] = {0, 0, 0}, part[3] = {global[0], 0, 0};
+    if (launch->recorder)
+        return record(launch, kernel, n_arguments, arguments, global, local);
     pthread_mutex_lock(&kernel->lock);
     weft_status status = arguments_set(launch, kernel, n_arguments, arguments);
-    // Usually there is one. Others have an offset, for which PoCL compiles a kernel again.
-    for (int64_t i = 0; status == WEFT_OK && i < y.n * z.n; i++) {
-        stretch_at(&y, &z, i, offset, part);
-        status = enqueue(launch, kernel->cl, i > 0 ? offset : NULL, part, local);
-    }
+    if (status == WEFT_OK)
+        status = each_stretch(launch, kernel->cl, global, local);
     pthread_mutex_unlock(&kernel->lock);
     return status;
 }
@@ -216,6 +253,11 @@ weft_status weft_launch_end(weft_launch *launch, weft_status status, cl_event *e
 {
     cl_event last = launch->last;
     launch->last = NULL;
+    if (launch->recorder) {
+        if (status != WEFT_OK)
+            weft_recorder_cut(launch->recorder, launch->n_recorded);
+        return status;
+    }
     if (last && (status != WEFT_OK || !event))
         clReleaseEvent(last);
     if (status != WEFT_OK)

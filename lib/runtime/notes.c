@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/room.h"
 #include "runtime/buffer.h"
 #include "runtime/context.h"
 
@@ -20,21 +21,6 @@ struct weft_notes {
     int n_buffers;
     const void *data[1 + WEFT_REHEARSAL_BUFFERS];
 };
-
-// Room for one more in an array of n; without memory false, and is_short.
-static bool make_room(weft_notes *notes, void **array, size_t *room, size_t n, size_t size)
-{
-    if (n < *room)
-        return true;
-    const size_t more = 2 * *room + 16;
-    void *moved = realloc(*array, more * size);
-    notes->is_short = notes->is_short || !moved;
-    if (!moved)
-        return false;
-    *array = moved;
-    *room = more;
-    return true;
-}
 
 static bool is_known(const weft_notes *notes, const weft_refusal *refusal)
 {
@@ -52,13 +38,12 @@ static void note_refusal(void *user, const char *variant, const char *reason)
     weft_refusal refusal;
     snprintf(refusal.variant, sizeof(refusal.variant), "%s", variant);
     snprintf(refusal.reason, sizeof(refusal.reason), "%s", reason);
-    const size_t n = notes->record.n_refusals;
-    void *array = notes->refusals;
-    if (!notes->is_begun || is_known(notes, &refusal) ||
-        !make_room(notes, &array, &notes->refusal_room, n, sizeof(refusal)))
+    if (!notes->is_begun || is_known(notes, &refusal))
         return;
-    notes->refusals = array;
-    notes->refusals[notes->record.n_refusals++] = refusal;
+    if (ROOM_FOR_ONE(&notes->refusals, &notes->refusal_room, notes->record.n_refusals))
+        notes->refusals[notes->record.n_refusals++] = refusal;
+    else
+        notes->is_short = true;
 }
 
 static size_t local_bytes_of(size_t n_arguments, const weft_argument *arguments)
@@ -111,10 +96,10 @@ weft_status weft_notes_launch(weft_notes *notes, const weft_context *ctx, const 
         notes->launches[n - 1].times += times;
         return WEFT_OK;
     }
-    void *array = notes->launches;
-    if (!make_room(notes, &array, &notes->launch_room, n, sizeof(launch)))
+    if (!ROOM_FOR_ONE(&notes->launches, &notes->launch_room, n)) {
+        notes->is_short = true;
         return fail(WEFT_NO_MEMORY, "rehearsal: no memory to write down a launch");
-    notes->launches = array;
+    }
     notes->launches[notes->record.n_launches++] = launch;
     return WEFT_OK;
 }

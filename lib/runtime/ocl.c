@@ -2,6 +2,7 @@
 // OpenCL's error codes, the statuses for them, and texts that OpenCL returns.
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "runtime/ocl.h"
 
@@ -165,6 +166,15 @@ char *weft_device_text(cl_device_id device, cl_device_info what)
     if (text && answers && clGetDeviceInfo(device, what, size, text, NULL) != CL_SUCCESS)
         text[0] = '\0';
     return text;
+}
+
+bool weft_is_extension_in(const char *extensions, const char *name)
+{
+    const size_t length = strlen(name);
+    for (const char *at = extensions; (at = strstr(at, name)); at += length)
+        if ((at == extensions || at[-1] == ' ') && (at[length] == ' ' || at[length] == '\0'))
+            return true;
+    return false;
 }
 
 char *weft_platform_text(cl_platform_id platform, cl_platform_info what)

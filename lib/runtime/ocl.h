@@ -34,6 +34,9 @@ bool weft_cl_is_full(cl_int code);
 char *weft_device_text(cl_device_id device, cl_device_info what);
 char *weft_platform_text(cl_platform_id platform, cl_platform_info what);
 
+// Whether a list of names, with a blank between two, has this one.
+bool weft_is_extension_in(const char *extensions, const char *name);
+
 // Whether the implementation caches compiled programs on disk, and compiles again to return a
 // binary: PoCL. False if unknown.
 bool weft_device_keeps_programs(cl_device_id device);

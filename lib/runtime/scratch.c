@@ -34,6 +34,8 @@ weft_status weft_scratch_begin(weft_launch *launch, cl_mem workspace, size_t byt
     *out = bytes > 0 ? workspace : NULL;
     if (workspace || bytes == 0)
         return WEFT_OK;
+    if (launch->recorder)
+        return weft_recorder_scratch(launch->recorder, launch->what, bytes, out);
     TRY(weft_workspace_take(launch->ctx, launch->queue, launch->what, bytes, out));
     launch->wants_event = true;
     return WEFT_OK;
@@ -41,6 +43,6 @@ weft_status weft_scratch_begin(weft_launch *launch, cl_mem workspace, size_t byt
 
 void weft_scratch_end(const weft_launch *launch, cl_mem workspace, cl_mem scratch)
 {
-    if (scratch != workspace)
+    if (scratch != workspace && !launch->recorder)
         weft_workspace_give(launch->ctx, launch->queue, scratch, launch->last);
 }

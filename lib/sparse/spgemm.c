@@ -578,6 +578,8 @@ weft_status weft_spgemm_count(weft_context *ctx, cl_command_queue queue, const w
     cl_event done = NULL;
     TRY(request_of(&r, WEFT_SPGEMM_COUNT, ctx, 0, A, B, 0, C, params));
     cl_event *const event = r.call.event;
+    if (nnz && ctx)
+        TRY(weft_recorder_copy_check(ctx, "spgemm_count"));
     if (nnz)
         r.call.event = &done;
     TRY(weft_op_run(&r.call, queue));

@@ -241,6 +241,8 @@ static weft_status plan_check(weft_launch *launch, weft_context *ctx, cl_command
     if (!weft_spmm_row_schedule_name(params->row_schedule))
         return fail(WEFT_BAD_ARGUMENT, "spmm_plan: row_schedule is %d: no weft_spmm_row_schedule",
                     (int)params->row_schedule);
+    TRY(weft_context_check(ctx, "spmm_plan"));
+    TRY(weft_recorder_copy_check(ctx, "spmm_plan"));
     TRY(weft_launch_begin(launch, ctx, queue, "spmm_plan", params->n_wait, params->wait, false));
     TRY(weft_csr_form_check(A, "spmm_plan: A"));
     const int64_t n_rows = stored ? stored->n_rows : A->n_rows;

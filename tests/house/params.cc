@@ -135,6 +135,13 @@ static void dense()
                                    WEFT_NORM_BACKWARD(.dW = &y, .event = &event)));
 }
 
+static void recordings()
+{
+    // Without a recording nothing runs, which is said after the params.
+    const weft_status status = weft_recording_run(nullptr, nullptr, WEFT_RECORDING(.n_wait = 0));
+    check("WEFT_RECORDING", status == WEFT_BAD_ARGUMENT ? WEFT_OK : status, true);
+}
+
 int main()
 {
     check("weft_rehearsal_create",
@@ -145,6 +152,7 @@ int main()
     sparse_products();
     sparse_others();
     dense();
+    recordings();
     weft_context_destroy(&ctx);
     return n_failed > 0;
 }

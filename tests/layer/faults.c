@@ -207,11 +207,20 @@ static cl_mem CL_API_CALL layer_clCreateBuffer(cl_context context, cl_mem_flags 
     return buffer;
 }
 
+RETAIN_CALL(clRetainMemObject, LAYER_BUFFERS, cl_mem, CL_INVALID_MEM_OBJECT)
+
+static bool is_last(cl_mem buffer)
+{
+    cl_uint n = 0;
+    target->clGetMemObjectInfo(buffer, CL_MEM_REFERENCE_COUNT, sizeof(n), &n, NULL);
+    return n == 1;
+}
+
 static cl_int CL_API_CALL layer_clReleaseMemObject(cl_mem buffer)
 {
     ERRORS(CL_INVALID_MEM_OBJECT);
     const cl_int code = FAULT(clReleaseMemObject, false);
-    const long long bytes = bytes_of(buffer);
+    const long long bytes = is_last(buffer) ? bytes_of(buffer) : 0;
     const cl_int released = target->clReleaseMemObject(buffer);
     told->live[LAYER_BUFFERS] -= released == CL_SUCCESS;
     told->buffer_bytes -= released == CL_SUCCESS ? bytes : 0;
@@ -250,7 +259,10 @@ HANDLE_CALL(clCreateKernel, true, LAYER_KERNELS, cl_kernel,
             (cl_program program, const char *name, cl_int *out), (program, name, out),
             CL_INVALID_PROGRAM, CL_INVALID_PROGRAM_EXECUTABLE, CL_INVALID_KERNEL_NAME,
             CL_INVALID_KERNEL_DEFINITION, CL_INVALID_VALUE)
+RETAIN_CALL(clRetainKernel, LAYER_KERNELS, cl_kernel, CL_INVALID_KERNEL)
 RELEASE_CALL(clReleaseKernel, LAYER_KERNELS, cl_kernel, CL_INVALID_KERNEL)
+STATUS_CALL(clGetKernelInfo, false, QUERY(cl_kernel, cl_kernel_info), (of, what, room, out, size),
+            CL_INVALID_VALUE, CL_INVALID_KERNEL)
 STATUS_CALL(clGetKernelWorkGroupInfo, true,
             (cl_kernel of, cl_device_id device, cl_kernel_work_group_info what, size_t room,
              void *out, size_t *size),
@@ -353,6 +365,7 @@ static void install(void)
     INSTALL(clFlush);
     INSTALL(clFinish);
     INSTALL(clCreateBuffer);
+    INSTALL(clRetainMemObject);
     INSTALL(clReleaseMemObject);
     INSTALL(clGetMemObjectInfo);
     INSTALL(clCreateProgramWithSource);
@@ -362,7 +375,9 @@ static void install(void)
     INSTALL(clGetProgramInfo);
     INSTALL(clGetProgramBuildInfo);
     INSTALL(clCreateKernel);
+    INSTALL(clRetainKernel);
     INSTALL(clReleaseKernel);
+    INSTALL(clGetKernelInfo);
     INSTALL(clGetKernelWorkGroupInfo);
     INSTALL(clSetKernelArg);
     INSTALL(clEnqueueNDRangeKernel);

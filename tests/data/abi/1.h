@@ -686,6 +686,42 @@ WEFT_API int weft_rms_norm_backward_describe(weft_context *ctx, const weft_tenso
                                              size_t size);
 WEFT_END
 #endif
+#ifndef WEFT_RECORDING_H
+#define WEFT_RECORDING_H
+WEFT_BEGIN
+typedef struct weft_recording weft_recording;
+WEFT_API weft_status weft_recording_begin(weft_recording **out, weft_context *ctx);
+WEFT_API weft_status weft_recording_end(weft_recording *recording);
+WEFT_API weft_status weft_recording_name(weft_recording *recording, cl_mem buffer,
+                                         const char *name);
+typedef struct weft_recording_params {
+    size_t size;
+    cl_uint n_wait;
+    const cl_event *wait;
+    cl_event *event;
+} weft_recording_params;
+#define WEFT_RECORDING(...) WEFT_PARAMS(weft_recording_params, __VA_ARGS__)
+WEFT_API weft_status weft_recording_run(weft_recording *recording, cl_command_queue queue,
+                                        const weft_recording_params *params);
+typedef struct weft_exchange {
+    const char *name;
+    int position;
+    cl_mem buffer;
+} weft_exchange;
+WEFT_API weft_status weft_recording_exchange(weft_recording *recording, int n,
+                                             const weft_exchange *exchanges);
+typedef struct weft_recording_info {
+    int n_launches;
+    int n_buffers;
+    uint64_t scratch_bytes;
+    bool has_command_buffer;
+} weft_recording_info;
+WEFT_API weft_recording_info weft_recording_get_info(weft_recording *recording);
+WEFT_API cl_mem weft_recording_buffer(weft_recording *recording, int position);
+WEFT_API const char *weft_recording_buffer_name(weft_recording *recording, int position);
+WEFT_API void weft_recording_destroy(weft_recording **recording);
+WEFT_END
+#endif
 #ifndef WEFT_REDUCE_H
 #define WEFT_REDUCE_H
 WEFT_BEGIN
