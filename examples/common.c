@@ -139,3 +139,32 @@ double now_ms(void)
     clock_gettime(CLOCK_MONOTONIC, &t);
     return 1e3 * (double)t.tv_sec + 1e-6 * (double)t.tv_nsec;
 }
+
+bool measure_runs(run_cost *out, cl_command_queue queue, bool (*enqueue)(void *data), void *data)
+{
+    enum { BURSTS = 10, RUNS = 16 };
+    *out = (run_cost){0};
+    bool ok =
+        enqueue(data) && is_cl_ok(clFinish(queue), "clFinish"); // a burst meets a device awake
+    for (int burst = 0; ok && burst < BURSTS; burst++) {
+        const double start = now_ms();
+        for (int i = 0; ok && i < RUNS; i++)
+            ok = enqueue(data);
+        const double enqueued = now_ms();
+        ok = ok && is_cl_ok(clFinish(queue), "clFinish");
+        const double enqueue_us = 1e3 * (enqueued - start) / RUNS;
+        const double done_us = 1e3 * (now_ms() - start) / RUNS;
+        if (burst == 0 || enqueue_us < out->enqueue_us)
+            out->enqueue_us = enqueue_us;
+        if (burst == 0 || done_us < out->done_us)
+            out->done_us = done_us;
+    }
+    return ok;
+}
+
+void print_run_costs(const run_cost *by_calls, const run_cost *recorded)
+{
+    printf("A run: %.1f us to enqueue and %.1f us until it is done by calls; %.1f us and %.1f us "
+           "recorded\n",
+           by_calls->enqueue_us, by_calls->done_us, recorded->enqueue_us, recorded->done_us);
+}

@@ -39,6 +39,7 @@ typedef struct block {
 typedef struct outcome {
     int64_t n_entries;
     double ms, error;
+    run_cost by_calls, recorded;
 } outcome;
 
 static size_t count_of(const block *b)
@@ -197,23 +198,64 @@ static bool find_error(double *out, const block *b, int64_t window)
 
 // ---- on the device
 
-// The best of some runs, after one that compiles.
-static bool time_runs(outcome *out, const block *b, const weft_csr *mask)
+// One call, and the same as a recording.
+typedef struct call {
+    weft_context *ctx;
+    weft_tensor Q, K, V, O;
+    const weft_csr *mask;
+    double scale;
+    weft_recording *recording;
+} call;
+
+static bool enqueue_call(void *data)
 {
-    const cl_command_queue queue = weft_context_queue(b->ctx);
-    const weft_tensor Q = heads_of(b, &b->Q), K = heads_of(b, &b->K);
-    const weft_tensor V = heads_of(b, &b->V), O = heads_of(b, &b->O);
-    const double scale = 1 / sqrt((double)b->depth);
+    const call *c = data;
+    return is_ok(weft_sparse_attention(c->ctx, weft_context_queue(c->ctx), c->scale, &c->Q, &c->K,
+                                       &c->V, c->mask, &c->O, NULL));
+}
+
+static bool enqueue_recording(void *data)
+{
+    const call *c = data;
+    return is_ok(weft_recording_run(c->recording, weft_context_queue(c->ctx), NULL));
+}
+
+static bool record(call *c)
+{
+    return is_ok(weft_recording_begin(&c->recording, c->ctx)) && enqueue_call(c) &&
+           is_ok(weft_recording_end(c->recording));
+}
+
+// The best of some runs, after one that compiles.
+static bool time_runs(outcome *out, call *c)
+{
+    const cl_command_queue queue = weft_context_queue(c->ctx);
     bool ok = true;
     out->ms = INFINITY;
     for (int run = 0; ok && run <= N_RUNS; run++) {
         const double start = now_ms();
-        ok = is_ok(weft_sparse_attention(b->ctx, queue, scale, &Q, &K, &V, mask, &O, NULL)) &&
-             is_cl_ok(clFinish(queue), "clFinish");
+        ok = enqueue_call(c) && is_cl_ok(clFinish(queue), "clFinish");
         if (run > 0)
             out->ms = fmin(out->ms, now_ms() - start);
     }
-    return ok && read_tensor(queue, &b->O, b->o);
+    return ok && measure_runs(&out->by_calls, queue, enqueue_call, c) && record(c) &&
+           measure_runs(&out->recorded, queue, enqueue_recording, c);
+}
+
+static bool run(outcome *out, const block *b, const weft_csr *mask)
+{
+    call c = {
+        .ctx = b->ctx,
+        .Q = heads_of(b, &b->Q),
+        .K = heads_of(b, &b->K),
+        .V = heads_of(b, &b->V),
+        .O = heads_of(b, &b->O),
+        .mask = mask,
+        .scale = 1 / sqrt((double)b->depth),
+    };
+    const bool ok = time_runs(out, &c) && read_tensor(weft_context_queue(b->ctx), &b->O, b->o);
+    weft_recording_destroy(&c.recording);
+    return ok;
 }
 
 static bool attend(outcome *out, const block *b, int64_t window)
@@ -221,7 +263,7 @@ static bool attend(outcome *out, const block *b, int64_t window)
     weft_csr_host host;
     weft_csr mask = {0};
     const bool ok = make_mask(&host, b, window) && upload_mask(&mask, b, &host) &&
-                    time_runs(out, b, &mask) && find_error(&out->error, b, window);
+                    run(out, b, &mask) && find_error(&out->error, b, window);
     out->n_entries = host.nnz;
     weft_csr_destroy(&mask);
     free(host.offsets);
@@ -239,6 +281,7 @@ static bool report(const block *b, const outcome *sparse, const outcome *dense)
            (long long)dense->n_entries, 100 * (double)sparse->n_entries / (double)dense->n_entries);
     printf("  sparse  %9.3f ms  error %.1e\n", sparse->ms, sparse->error);
     printf("  dense   %9.3f ms  error %.1e\n", dense->ms, dense->error);
+    print_run_costs(&sparse->by_calls, &sparse->recorded);
     printf("Sparse attention takes 1/%.2f of the time; both against the host: %s\n",
            dense->ms / sparse->ms, is_right ? "right" : "WRONG");
     return is_right;

@@ -2,6 +2,7 @@
 // Recordings: every operation recorded gives what it gives otherwise, run again and again, on any
 // queue, with the buffers that it is given; and what cannot be recorded is refused.
 #define _POSIX_C_SOURCE 200809L
+#define CL_ENABLE_BETA_EXTENSIONS
 #include <pthread.h>
 
 #include "operation_case.h"
@@ -186,6 +187,57 @@ static void test_a_plan_that_is_gone(void **state)
     assert_ok(weft_recording_run(recording, o.queue, NULL));
     expect_same(o.outputs[0], o.outputs[1]);
     weft_recording_destroy(&recording);
+}
+
+// The device's promise, as the extension tells it.
+static bool has_command_buffers(void)
+{
+    static char extensions[8192];
+    cl_device_command_buffer_capabilities_khr has = 0;
+    if (clGetDeviceInfo(o.device, CL_DEVICE_EXTENSIONS, sizeof(extensions), extensions, NULL) !=
+            CL_SUCCESS ||
+        !strstr(extensions, "cl_khr_command_buffer"))
+        return false;
+    return clGetDeviceInfo(o.device, CL_DEVICE_COMMAND_BUFFER_CAPABILITIES_KHR, sizeof(has), &has,
+                           NULL) == CL_SUCCESS &&
+           has & CL_COMMAND_BUFFER_CAPABILITY_SIMULTANEOUS_USE_KHR;
+}
+
+// From the second run with the same buffers on, in its queue.
+static void test_command_buffers(void **state)
+{
+    (void)state;
+    const bool are_there = has_command_buffers();
+    const cl_mem a = numbers(0, 0.25f), between = numbers(0, 0), out = numbers(0, 0);
+    const cl_mem right = numbers(0, 0), new = numbers(0, 0);
+    cl_command_queue other = queue_with(ctx, 0);
+    weft_recording *recording = record_two(a, between, out);
+    assert_ok(soften(o.queue, a, between));
+    assert_ok(soften(o.queue, between, right));
+    assert_false(weft_recording_get_info(recording).has_command_buffer);
+    const uint64_t launches = weft_context_get_stats(ctx).launches;
+    for (int i = 0; i < 4; i++) {
+        assert_ok(weft_recording_run(recording, i == 2 ? other : o.queue, NULL));
+        assert_int_equal(weft_recording_get_info(recording).has_command_buffer, i > 0 && are_there);
+        queue_finish(other);
+        expect_same(out, right);
+    }
+    assert_int_equal(weft_context_get_stats(ctx).launches, launches + 8);
+    assert_ok(weft_recording_exchange(recording, 1, &(weft_exchange){.name = "in", .buffer = a}));
+    assert_int_equal(weft_recording_get_info(recording).has_command_buffer, are_there);
+    assert_ok(
+        weft_recording_exchange(recording, 1, &(weft_exchange){.position = 1, .buffer = new}));
+    assert_false(weft_recording_get_info(recording).has_command_buffer);
+    for (int i = 0; i < 3; i++) {
+        assert_ok(weft_recording_run(recording, other, NULL));
+        assert_int_equal(weft_recording_get_info(recording).has_command_buffer, i > 0 && are_there);
+        queue_finish(other);
+        expect_same(out, right);
+        expect_same(new, between);
+    }
+    weft_recording_destroy(&recording);
+    clReleaseCommandQueue(other);
+    release(5, (cl_mem[]){a, between, out, right, new});
 }
 
 // ---- buffers
@@ -635,6 +687,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_every_operation, create, destroy),
         cmocka_unit_test_setup_teardown(test_every_operation_out_of_order, create, destroy),
         cmocka_unit_test_setup_teardown(test_a_plan_that_is_gone, create, destroy),
+        cmocka_unit_test_setup_teardown(test_command_buffers, create, destroy),
         cmocka_unit_test_setup_teardown(test_exchange, create, destroy),
         cmocka_unit_test_setup_teardown(test_swapped_buffers, create, destroy),
         cmocka_unit_test_setup_teardown(test_released_buffers, create, destroy),

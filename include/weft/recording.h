@@ -63,9 +63,9 @@ typedef struct weft_recording_params {
 // earlier run has not completed, on whatever queue, this one waits for it on the device, since they
 // share scratch memory.
 //
-// If the device has cl_khr_command_buffer, with simultaneous use, and the queue of the first run is
-// in-order, that queue gets the kernels as one command buffer; runs on other queues enqueue kernel
-// by kernel.
+// If the device has cl_khr_command_buffer, with simultaneous use, the second run with the same
+// buffers makes a command buffer for its queue, if that is in-order, and this and later runs enqueue
+// it there; other runs enqueue kernel by kernel.
 //
 // Fails: WEFT_BAD_ARGUMENT for a queue of another device or context, a wait list that is not valid,
 // and a recording that is NULL or has not ended; WEFT_UNSUPPORTED while this thread records on the
@@ -104,7 +104,7 @@ typedef struct weft_recording_info {
     int n_launches;          // kernels that a run enqueues
     int n_buffers;           // positions
     uint64_t scratch_bytes;  // scratch memory that the recording owns until it is destroyed
-    bool has_command_buffer; // runs on the queue of the first run use one
+    bool has_command_buffer; // runs on one queue use it
 } weft_recording_info;
 
 // All 0 for NULL.

@@ -24,10 +24,11 @@ struct weft_recording {
     cl_command_queue queue;
     cl_event last;
 
-    // Made by the first run, on its queue, which is retained; NULL: none, or not possible.
+    // Made by the second run with the same buffers, on its queue, which is retained; NULL: none, or
+    // not possible.
     weft_command_buffer *commands;
     cl_command_queue commands_queue;
-    bool has_tried_commands;
+    bool has_run, has_tried_commands; // with these buffers
 };
 
 static const char what[] = "recording";
@@ -94,7 +95,7 @@ static void commands_forget(weft_recording *r)
         clReleaseCommandQueue(r->commands_queue);
     r->commands = NULL;
     r->commands_queue = NULL;
-    r->has_tried_commands = false;
+    r->has_run = r->has_tried_commands = false;
 }
 
 void weft_recording_destroy(weft_recording **address)
@@ -386,7 +387,15 @@ static void release(const change *changes, size_t n, bool is_old)
         clReleaseMemObject(is_old ? changes[k].from : changes[k].to);
 }
 
-// A command buffer has the arguments of its making: the next run makes another one.
+static bool is_change(const change *changes, size_t n)
+{
+    for (size_t k = 0; k < n; k++)
+        if (changes[k].from != changes[k].to)
+            return true;
+    return false;
+}
+
+// A command buffer has the arguments of its making: later runs make another one.
 static weft_status exchange(weft_recording *recording, const weft_exchange *exchanges, size_t n,
                             change *changes)
 {
@@ -395,6 +404,8 @@ static weft_status exchange(weft_recording *recording, const weft_exchange *exch
     for (size_t k = 0; k < n; k++)
         TRY(change_of(&changes[k], r, &exchanges[k]));
     TRY(changes_check(r, changes, n));
+    if (!is_change(changes, n))
+        return WEFT_OK;
     TRY(retain(changes, n));
     const weft_status status = changes_set(r, changes, n);
     for (size_t k = 0; status == WEFT_OK && k < n; k++)
@@ -455,11 +466,11 @@ static weft_status wait_for(weft_launch *launch, cl_event events[2])
     return WEFT_OK;
 }
 
-// The queue of the first run has the command buffer, if it is in-order.
+// To make a command buffer costs more than a run: it is for buffers that are used again.
 static bool has_commands(weft_recording *r, const weft_launch *launch)
 {
-    if (!r->has_tried_commands && !launch->out_of_order && r->recorder.n_launches > 0 &&
-        clRetainCommandQueue(launch->queue) == CL_SUCCESS) {
+    if (r->has_run && !r->has_tried_commands && !launch->out_of_order &&
+        r->recorder.n_launches > 0 && clRetainCommandQueue(launch->queue) == CL_SUCCESS) {
         r->has_tried_commands = true;
         r->commands_queue = launch->queue;
         r->commands = weft_command_buffer_create(&r->recorder, launch->queue);
@@ -511,6 +522,7 @@ static weft_status run(weft_recording *r, weft_launch *launch, cl_event events[2
     const weft_status status =
         has_commands(r, launch) ? enqueue_commands(r, launch) : enqueue_all(r, launch);
     note_last(r, launch);
+    r->has_run = true;
     return status;
 }
 
