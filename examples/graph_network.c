@@ -6,8 +6,8 @@
 //     P = softmax(S H W2)      X features, W1 and W2 weights: random, and the same at every run
 //
 // The graph is a Matrix Market file, or a small world of the program's own. It prints times of the
-// layers, what a recording of all calls saves, and the classes of the nodes, and computes some nodes
-// again on the host.
+// layers, what a recording of all calls saves, and the classes of the nodes, and computes some of
+// the nodes again on the host.
 #define _GNU_SOURCE // getopt_long
 #include <getopt.h>
 #include <math.h>

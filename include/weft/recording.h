@@ -64,8 +64,8 @@ typedef struct weft_recording_params {
 // share scratch memory.
 //
 // If the device has cl_khr_command_buffer, with simultaneous use, the second run with the same
-// buffers makes a command buffer for its queue, if that is in-order, and this and later runs enqueue
-// it there; other runs enqueue kernel by kernel.
+// buffers makes a command buffer for its queue, if that is in-order. This run and later ones on the
+// queue enqueue that; other runs enqueue kernel by kernel.
 //
 // Fails: WEFT_BAD_ARGUMENT for a queue of another device or context, a wait list that is not valid,
 // and a recording that is NULL or has not ended; WEFT_UNSUPPORTED while this thread records on the
