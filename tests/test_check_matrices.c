@@ -359,6 +359,23 @@ static void test_operations_take_what_is_sound(void **state)
     }
 }
 
+// A recorded call would have to check what the matrix has when it runs.
+static void test_recordings_do_not_check(void **state)
+{
+    (void)state;
+    weft_recording *recording = NULL;
+    const call c = {.ctx = checking};
+    assert_ok(weft_recording_begin(&recording, checking));
+    for (int i = 0; i < N_OPERATIONS; i++) {
+        if (operations[i].run(&c) != WEFT_UNSUPPORTED)
+            fail_msg("%s%s", operations[i].says, weft_last_error());
+        assert_says("copies between host and device, which a recording cannot do");
+    }
+    assert_ok(weft_recording_end(recording));
+    assert_int_equal(weft_recording_get_info(recording).n_launches, 0);
+    weft_recording_destroy(&recording);
+}
+
 static void test_stored_rows(void **state)
 {
     (void)state;
@@ -526,6 +543,7 @@ int main(void)
         cmocka_unit_test(test_the_check_names_each_lie),
         cmocka_unit_test(test_operations_refuse_what_lies),
         cmocka_unit_test(test_operations_take_what_is_sound),
+        cmocka_unit_test(test_recordings_do_not_check),
         cmocka_unit_test(test_stored_rows),
         cmocka_unit_test(test_others_trust),
         cmocka_unit_test(test_what_fills_the_matrix_is_waited_for),

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include <weft/csr_dense.h>
+#include <weft/recording.h>
 #include <weft/rehearsal.h>
 #include <weft/sddmm.h>
 #include <weft/sparse_attention.h>
@@ -143,6 +144,19 @@ static void expect_bits(cl_mem buffer, const void *want, int64_t n, const char *
     }
 }
 
+// False for a call that makes a plan object, which cannot be recorded.
+static bool run_recorded(call_fn call, const void *with, const operands *o)
+{
+    weft_recording *recording;
+    assert_ok(weft_recording_begin(&recording, ctx));
+    const weft_status status = call(o, with);
+    assert_ok(weft_recording_end(recording));
+    if (status == WEFT_OK)
+        assert_ok(weft_recording_run(recording, weft_context_queue(ctx), NULL));
+    weft_recording_destroy(&recording);
+    return status == WEFT_OK;
+}
+
 // want_places may be NULL.
 static void run(call_fn call, const void *with, bool is_far, const float *want, int64_t n,
                 const int32_t *want_places)
@@ -156,6 +170,10 @@ static void run(call_fn call, const void *with, bool is_far, const float *want, 
         expect_bits(o.places, want_places, n, "place");
     assert_int_equal(weft_context_get_stats(ctx).launches - before, n_launches);
     operands_release(&o);
+    const operands again = operands_of(ctx, true, is_far);
+    if (run_recorded(call, with, &again))
+        expect_bits(again.out, want, n, "recorded element");
+    operands_release(&again);
 }
 
 // ---- SpMM
@@ -176,15 +194,17 @@ static weft_status multiply(const operands *o, const void *with)
     places.dtype = WEFT_I32;
     weft_spmm_plan *plan = NULL;
     cl_command_queue queue = weft_context_queue(o->on);
+    weft_status status = WEFT_OK;
     if (of->is_queued)
-        assert_ok(weft_spmm_plan_create(&plan, o->on, queue, &o->csr,
-                                        WEFT_SPMM_PLAN(.row_schedule = WEFT_SPMM_ROW_SCHEDULE_QUEUE,
-                                                       .row_chunk = of->tiling.row_chunk)));
-    const weft_status status =
-        weft_spmm(o->on, queue, !of->is_nothing, &o->csr, &B, 0, &C,
-                  WEFT_SPMM(.plan = plan, .tiling = TILING_TEXT(spmm, &of->tiling),
-                            .reduction = of->reduction,
-                            .arguments = of->reduction == WEFT_SPMM_MAX ? &places : NULL));
+        status = weft_spmm_plan_create(&plan, o->on, queue, &o->csr,
+                                       WEFT_SPMM_PLAN(.row_schedule = WEFT_SPMM_ROW_SCHEDULE_QUEUE,
+                                                      .row_chunk = of->tiling.row_chunk));
+    if (status != WEFT_OK)
+        return status;
+    status = weft_spmm(o->on, queue, !of->is_nothing, &o->csr, &B, 0, &C,
+                       WEFT_SPMM(.plan = plan, .tiling = TILING_TEXT(spmm, &of->tiling),
+                                 .reduction = of->reduction,
+                                 .arguments = of->reduction == WEFT_SPMM_MAX ? &places : NULL));
     if (queue)
         assert_int_equal(clFinish(queue), CL_SUCCESS);
     weft_spmm_plan_destroy(&plan);
