@@ -20,7 +20,8 @@ TABLE = re.compile(r"^<!-- table: (\S+) -->\n(.*?)^<!-- end -->$", re.M | re.S)
 HEADER = ("from", "date", "weft", "platform")
 
 # Significant digits and decimals of a figure, by the end of its name.
-DIGITS = {"_ms": (4, 4), "share": (9, 2), "gflops": (9, 1), "gbps": (9, 1)}
+DIGITS = {"_ms": (4, 4), "share": (9, 2), "gflops": (9, 1), "gbps": (9, 1), "_mean": (9, 2),
+          "worst": (9, 2), "cases": (9, 0), "slower": (9, 0)}
 
 
 class Mistake(Exception):
@@ -39,10 +40,12 @@ def read_json(path):
 # ---- kept runs
 
 def pseudo_cases(run):
-    """The limits, and the dense products of random shapes, as if they were cases."""
+    """The limits, dense products of random shapes, and sums over cases, as if they were cases."""
     yield {"case": "limits", **run.get("limits", {})}
     if "sweep" in run:
         yield {"case": "random", "share": run["sweep"]["median"], "bound": "FMA"}
+    for operation in run.get("operations", []):  # of tools/peers
+        yield {**operation, "case": f"all of {operation['op']}"}
 
 
 class Run:
@@ -82,7 +85,9 @@ def shown(value, figure):
 
 
 def text_of(value, figure):
-    """A number, a range of several runs, or a list of runs."""
+    """A number, a range of several runs, a list of runs, or a name."""
+    if isinstance(value, str):
+        return value
     if isinstance(value, list):
         return ", ".join(text_of(its, figure) for its in value)
     if isinstance(value, dict):
