@@ -207,20 +207,24 @@ static cl_mem CL_API_CALL layer_clCreateBuffer(cl_context context, cl_mem_flags 
     return buffer;
 }
 
-RETAIN_CALL(clRetainMemObject, LAYER_BUFFERS, cl_mem, CL_INVALID_MEM_OBJECT)
-
-static bool is_last(cl_mem buffer)
+// Who retains a buffer counts as having it: an implementation, too, retains those in use, so that
+// its count of references does not say who is the last.
+static cl_int CL_API_CALL layer_clRetainMemObject(cl_mem buffer)
 {
-    cl_uint n = 0;
-    target->clGetMemObjectInfo(buffer, CL_MEM_REFERENCE_COUNT, sizeof(n), &n, NULL);
-    return n == 1;
+    ERRORS(CL_INVALID_MEM_OBJECT);
+    cl_int code = FAULT(clRetainMemObject, false);
+    if (code == CL_SUCCESS)
+        code = target->clRetainMemObject(buffer);
+    told->live[LAYER_BUFFERS] += code == CL_SUCCESS;
+    told->buffer_bytes += code == CL_SUCCESS ? bytes_of(buffer) : 0;
+    return code;
 }
 
 static cl_int CL_API_CALL layer_clReleaseMemObject(cl_mem buffer)
 {
     ERRORS(CL_INVALID_MEM_OBJECT);
     const cl_int code = FAULT(clReleaseMemObject, false);
-    const long long bytes = is_last(buffer) ? bytes_of(buffer) : 0;
+    const long long bytes = bytes_of(buffer);
     const cl_int released = target->clReleaseMemObject(buffer);
     told->live[LAYER_BUFFERS] -= released == CL_SUCCESS;
     told->buffer_bytes -= released == CL_SUCCESS ? bytes : 0;
