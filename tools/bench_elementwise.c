@@ -162,6 +162,7 @@ static bool measure(bench_row *row, bench_stage *stage, const bench_choice *choi
         .of = stage,
         .work = (double)traffic(stage),
         .is_small = stage->spec->of.flags & BENCH_SMALL,
+        .in_cache = stage->spec->of.flags & BENCH_CACHED,
         .is_quick = choice->quick,
         .on_request = choice->on_request,
     };

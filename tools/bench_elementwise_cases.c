@@ -70,6 +70,12 @@ static const bench_formula formulas[] = {
      BENCH_ONE},
     {"permute_0213", "copy", BENCH_PERMUTE, WEFT_F32, WEFT_F32, {0, 16, 512, 64}, {"0213"}, 0},
     {"permute_0312", "copy", BENCH_PERMUTE, WEFT_F32, WEFT_F32, {0, 64, 56, 56}, {"0231"}, 0},
+    {"add", "add", BENCH_NO_GOAL, WEFT_F32, WEFT_F32, {128, 128}, {"01", "01"}, BENCH_CACHED},
+    {"add", "add", BENCH_NO_GOAL, WEFT_F32, WEFT_F32, {512, 512}, {"01", "01"}, BENCH_CACHED},
+    {"add", "add", BENCH_NO_GOAL, WEFT_F32, WEFT_F32, {1024, 1024}, {"01", "01"}, BENCH_CACHED},
+    {"add_row", "add", BENCH_NO_GOAL, WEFT_F32, WEFT_F32, {512, 768}, {"01", "1"}, BENCH_CACHED},
+    {"gelu", "gelu(a)", BENCH_NO_GOAL, WEFT_F32, WEFT_F32, {256, 768}, {"01"}, BENCH_CACHED},
+    {"transpose", "copy", BENCH_NO_GOAL, WEFT_F32, WEFT_F32, {512, 512}, {"10"}, BENCH_CACHED},
     {"add",
      "add",
      BENCH_NO_GOAL,
@@ -118,7 +124,10 @@ static void name_spec(bench_elementwise_spec *spec)
     for (int d = 0; d < spec->ndim; d++)
         n += (size_t)snprintf(spec->name + n, size - n, "%s%" PRId64, d == 0 ? "-" : "x",
                               spec->of.shape[d]);
-    snprintf(spec->name + n, size - n, "%s", spec->of.flags & BENCH_PLANNED ? "-planned" : "");
+    snprintf(spec->name + n, size - n, "%s",
+             spec->of.flags & BENCH_PLANNED  ? "-planned"
+             : spec->of.flags & BENCH_CACHED ? "-in_cache"
+                                             : "");
 }
 
 bool bench_elementwise_list(bench_elementwise_specs *out, bool quick, uint64_t array_bytes,

@@ -28,6 +28,7 @@ enum {
     BENCH_ONE = 4,      // all inputs are one array, which must be read once
     BENCH_SMALL = 8,    // a few thousand elements: compared with an empty launch
     BENCH_PLANNED = 16, // called with a plan
+    BENCH_CACHED = 32,  // all operands stay in the caches
 };
 
 // A formula and its operands. `axes` is each input's memory order: the axes of the result that it
@@ -48,6 +49,7 @@ typedef struct bench_formula {
 // One case, named by its kind and the shape of the result:
 //
 //   add-16384x4096      add_row-16384x4096      cast_f16_f32-16384x4096      add-64x64-planned
+//   add-512x512-in_cache
 typedef struct bench_elementwise_spec {
     bench_formula of;
     int ndim, n_inputs;
