@@ -3,7 +3,7 @@
 //
 //     weft_recording *network;
 //     weft_recording_begin(&network, ctx);
-//     weft_spmm(ctx, NULL, 1, &A, &X, 0, &H, WEFT_SPMM(.activation = WEFT_RELU));
+//     weft_spmm(ctx, NULL, 1, &A, &X, 0, &H, WEFT_SPMM(.activation = WEFT_ACTIVATION_RELU));
 //     weft_softmax(ctx, NULL, 1, &H, -1, &Y, NULL);
 //     weft_recording_name(network, X.buffer, "input");
 //     weft_recording_end(network);
@@ -29,7 +29,7 @@ typedef struct weft_recording weft_recording;
 // Refused during a recording: WEFT_BAD_ARGUMENT for a call with events, which
 // weft_recording_run() has for all calls together; WEFT_UNSUPPORTED for calls that copy between
 // host and device: weft_csr_create(), weft_csr_check(), weft_spmm_plan_create(), counts that are
-// returned to the host, and every sparse operation in a context with check_matrices.
+// returned to the host, and operations that read matrices in a context with check_matrices.
 //
 // Calls of other threads run as usual, or are recorded by recordings of theirs: a thread makes one
 // recording of a context at a time.
@@ -38,12 +38,14 @@ typedef struct weft_recording weft_recording;
 // context has not ended; WEFT_UNSUPPORTED in a rehearsal; WEFT_NO_MEMORY.
 WEFT_API weft_status weft_recording_begin(weft_recording **out, weft_context *ctx);
 
-// Ends the recording, which may then run. WEFT_BAD_ARGUMENT if it has ended, or is NULL.
+// Ends the recording, which may then run, and be used by any thread. WEFT_BAD_ARGUMENT if it has
+// ended, or is NULL.
 WEFT_API weft_status weft_recording_end(weft_recording *recording);
 
 // Gives a buffer of the recorded calls a name, for weft_recording_exchange(); the text is copied. A
-// name belongs to one buffer, and a buffer has one name: a later one replaces it. May be called
-// before or after the end. WEFT_BAD_ARGUMENT if no recorded call uses the buffer, or another one
+// name belongs to one buffer, and a buffer has one name: a later one replaces it. The name stays
+// when the buffer is exchanged. May be called before or after the end; after an exchange with the
+// buffer that is used then. WEFT_BAD_ARGUMENT if no recorded call uses the buffer, or another one
 // has the name.
 WEFT_API weft_status weft_recording_name(weft_recording *recording, cl_mem buffer,
                                          const char *name);
@@ -61,7 +63,8 @@ typedef struct weft_recording_params {
 // returns. They run one after the other, and compute what the calls would have, with the contents
 // that the buffers have then. Nothing is checked, planned or allocated again. If the recording's
 // earlier run has not completed, on whatever queue, this one waits for it on the device, since they
-// share scratch memory.
+// share scratch memory and results. Different recordings do not wait for each other: if they share
+// a buffer that one of them writes, the caller orders their runs.
 //
 // If the device has cl_khr_command_buffer, with simultaneous use, the second run with the same
 // buffers makes a command buffer for its queue, if that is in-order. This run and later ones on the
@@ -70,12 +73,12 @@ typedef struct weft_recording_params {
 // Fails: WEFT_BAD_ARGUMENT for a queue of another device or context, a wait list that is not valid,
 // and a recording that is NULL or has not ended; WEFT_UNSUPPORTED while this thread records on the
 // context; WEFT_OPENCL_ERROR, after which some kernels may run.
-// Thread-safety: this and the functions below may be called by any thread; they wait for each
-// other, not for the device.
+// Thread-safety: after the end any thread may call this, weft_recording_name() and the functions
+// below but weft_recording_destroy(); they wait for each other, not for the device.
 WEFT_API weft_status weft_recording_run(weft_recording *recording, cl_command_queue queue,
                                         const weft_recording_params *params);
 
-// A buffer in place of the one that has the name or, if that is NULL, the position.
+// A buffer in place of the one that has the name or, if the name is NULL, the position.
 typedef struct weft_exchange {
     const char *name;
     int position;
@@ -83,13 +86,15 @@ typedef struct weft_exchange {
 } weft_exchange;
 
 // Exchanges n buffers at once, in all calls that use them, for the runs that follow. Positions
-// number the buffers of the operands and workspaces of the recorded calls, from 0 in the order of
-// the first call that uses each and of its parameters; the three arrays of a CSR count as offsets,
-// indices, values. Buffers inside plan objects have none.
+// number the buffers of the operands and workspaces of the recorded calls, intermediate results
+// among them, from 0 in the order of the calls that use them first. Within a call the order is the
+// operation's own, the same in every recording: weft_recording_buffer() tells. A CSR has three.
+// Buffers inside plan objects have no position.
 //
-// A new buffer is of the same OpenCL context, has the bytes that the calls access (in the same
-// places), may be read or written as they do, and shares no byte that a call writes with another
-// buffer of the recording, except as the old ones did. A new buffer in the host's memory
+// For each buffer the recording knows the first and the last byte that calls access, and whether
+// some call writes it. A new buffer is of the same OpenCL context, has these bytes, may be read or
+// written as they are, and its range overlaps that of no other buffer of the recording if one of
+// the two is written, except as the old ones did. A new buffer in the host's memory
 // (CL_MEM_USE_HOST_PTR) begins at a multiple of 128 bytes, and so does the old one. As for plan
 // objects it is trusted that a matrix's new pattern is the one of its plan.
 //
@@ -115,9 +120,9 @@ WEFT_API weft_recording_info weft_recording_get_info(weft_recording *recording);
 WEFT_API cl_mem weft_recording_buffer(weft_recording *recording, int position);
 WEFT_API const char *weft_recording_buffer_name(weft_recording *recording, int position);
 
-// Does not wait: runs that are enqueued complete. Ends the recording, if it has not ended. Sets
-// *recording to NULL; accepts NULL and a NULL handle. Destroy it before its context; the plan
-// objects that it recorded may be destroyed before it.
+// Does not wait: runs that are enqueued complete. No other thread may use the recording then. Ends
+// the recording, if it has not ended. Sets *recording to NULL; accepts NULL and a NULL handle.
+// Destroy it before its context; plan objects that it recorded may be destroyed before it.
 WEFT_API void weft_recording_destroy(weft_recording **recording);
 
 WEFT_END

@@ -4,6 +4,7 @@
 
 #include <assert.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +21,7 @@ struct weft_recording {
     weft_recorder recorder;
     bool has_ended;
 
-    // The last run: its queue, retained, and its event if the queue is out-of-order.
+    // The last run: its queue and its event, retained; NULL: none, or one without kernels.
     cl_command_queue queue;
     cl_event last;
 
@@ -230,6 +231,11 @@ typedef struct place {
     int64_t first, last;
 } place;
 
+// Of one buffer, before and after the exchange.
+typedef struct places {
+    place before, after;
+} places;
+
 static weft_status place_of(place *out, const weft_recorded_buffer *b, cl_mem buffer)
 {
     weft_buffer_facts facts;
@@ -276,39 +282,25 @@ static weft_status buffer_check(const weft_recorder *r, const change *c)
     return c->from == c->to ? WEFT_OK : shift_check(c->from, name, "old");
 }
 
-static cl_mem buffer_after(const weft_recorder *r, size_t i, const change *changes, size_t n)
-{
-    for (size_t k = 0; k < n; k++)
-        if (changes[k].position == i)
-            return changes[k].to;
-    return r->buffers[i].buffer;
-}
-
 // Buffers i and j share no byte that is written, or only as they do before.
-static weft_status pair_check(const weft_recorder *r, size_t i, size_t j, const change *changes,
-                              size_t n)
+static weft_status pair_check(const weft_recorder *r, size_t i, size_t j, const places *all)
 {
-    const weft_recorded_buffer *a = &r->buffers[i], *b = &r->buffers[j];
-    place new_a, new_b, old_a, old_b;
-    if (i == j || !(a->is_written || b->is_written))
+    const bool writes_i = r->buffers[i].is_written, writes_j = r->buffers[j].is_written;
+    const places *a = &all[i], *b = &all[j];
+    if (i == j || !(writes_i || writes_j) || !overlap(&a->after, &b->after))
         return WEFT_OK;
-    TRY(place_of(&new_a, a, buffer_after(r, i, changes, n)));
-    TRY(place_of(&new_b, b, buffer_after(r, j, changes, n)));
-    if (!overlap(&new_a, &new_b))
-        return WEFT_OK;
-    TRY(place_of(&old_a, a, a->buffer));
-    TRY(place_of(&old_b, b, b->buffer));
-    if (overlap(&old_a, &old_b) && new_a.first - new_b.first == old_a.first - old_b.first)
+    if (overlap(&a->before, &b->before) &&
+        a->after.first - b->after.first == a->before.first - b->before.first)
         return WEFT_OK;
     char text[BUFFER_TEXT], other[BUFFER_TEXT];
     return fail(WEFT_BAD_BUFFER,
                 "%s (bytes %" PRId64 " to %" PRId64 ") would overlap %s (bytes %" PRId64
                 " to %" PRId64 ") in one buffer, and calls write %s",
-                buffer_text(text, r, i), new_a.first, new_a.last - 1,
-                buffer_text(other, r, j) + sizeof(what) + 1, new_b.first, new_b.last - 1,
-                a->is_written && b->is_written ? "both"
-                : a->is_written                ? "the first"
-                                               : "the other");
+                buffer_text(text, r, i), a->after.first, a->after.last - 1,
+                buffer_text(other, r, j) + sizeof(what) + 1, b->after.first, b->after.last - 1,
+                writes_i && writes_j ? "both"
+                : writes_i           ? "the first"
+                                     : "the other");
 }
 
 static weft_status change_of(change *out, const weft_recorder *r, const weft_exchange *exchange)
@@ -324,7 +316,7 @@ static weft_status change_of(change *out, const weft_recorder *r, const weft_exc
     return WEFT_OK;
 }
 
-static weft_status changes_check(const weft_recorder *r, const change *changes, size_t n)
+static weft_status buffers_check(const weft_recorder *r, const change *changes, size_t n)
 {
     char text[BUFFER_TEXT];
     for (size_t k = 0; k < n; k++) {
@@ -334,10 +326,35 @@ static weft_status changes_check(const weft_recorder *r, const change *changes, 
                             buffer_text(text, r, changes[k].position));
         TRY(buffer_check(r, &changes[k]));
     }
+    return WEFT_OK;
+}
+
+static weft_status overlaps_check(const weft_recorder *r, const change *changes, size_t n,
+                                  places *all)
+{
+    for (size_t i = 0; i < r->n_buffers; i++) {
+        TRY(place_of(&all[i].before, &r->buffers[i], r->buffers[i].buffer));
+        all[i].after = all[i].before;
+    }
+    for (size_t k = 0; k < n; k++)
+        TRY(place_of(&all[changes[k].position].after, &r->buffers[changes[k].position],
+                     changes[k].to));
     for (size_t k = 0; k < n; k++)
         for (size_t j = 0; j < r->n_buffers; j++)
-            TRY(pair_check(r, changes[k].position, j, changes, n));
+            TRY(pair_check(r, changes[k].position, j, all));
     return WEFT_OK;
+}
+
+static weft_status changes_check(const weft_recorder *r, const change *changes, size_t n)
+{
+    TRY(buffers_check(r, changes, n));
+    places *all = malloc(r->n_buffers * sizeof(*all));
+    if (!all)
+        return fail(WEFT_NO_MEMORY, "%s: no memory for the places of %zu buffers", what,
+                    r->n_buffers);
+    const weft_status status = overlaps_check(r, changes, n, all);
+    free(all);
+    return status;
 }
 
 // Sets the arguments at a position, up to a failure.
@@ -403,7 +420,8 @@ static weft_status exchange(weft_recording *recording, const weft_exchange *exch
     TRY(ended_check(recording));
     for (size_t k = 0; k < n; k++)
         TRY(change_of(&changes[k], r, &exchanges[k]));
-    TRY(changes_check(r, changes, n));
+    if (n > 0)
+        TRY(changes_check(r, changes, n));
     if (!is_change(changes, n))
         return WEFT_OK;
     TRY(retain(changes, n));
@@ -423,10 +441,8 @@ weft_status weft_recording_exchange(weft_recording *recording, int n,
     if (n < 0 || (n > 0 && !exchanges))
         return fail(WEFT_BAD_ARGUMENT, "%s: %d exchanges, and the list is %s", what, n,
                     exchanges ? "there" : "NULL");
-    if (n == 0)
-        return WEFT_OK;
     TRY(weft_context_check(recording->recorder.ctx, what));
-    change *changes = calloc((size_t)n, sizeof(*changes));
+    change *changes = calloc((size_t)n + 1, sizeof(*changes));
     if (!changes)
         return fail(WEFT_NO_MEMORY, "%s: no memory for %d exchanges", what, n);
     pthread_mutex_lock(&recording->lock);
@@ -438,20 +454,25 @@ weft_status weft_recording_exchange(weft_recording *recording, int n,
 
 // ---- run
 
-// An event of the last run, if the new one could overtake it: in an out-of-order queue its own;
-// in another queue that is in-order, one behind all that is enqueued there.
+static bool is_over(cl_event event)
+{
+    cl_int state = CL_QUEUED;
+    return clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(state), &state, NULL) ==
+               CL_SUCCESS &&
+           state <= CL_COMPLETE;
+}
+
+// The event of the last run, if the new one could overtake it. One that has failed is over: some
+// implementations never end a wait for it.
 static weft_status event_of_last(weft_recording *r, const weft_launch *launch, cl_event *out)
 {
     *out = NULL;
-    if (r->last) {
-        TRY(weft_cl_check(clRetainEvent(r->last), what, "clRetainEvent"));
-        *out = r->last;
-    } else if (r->queue && r->queue != launch->queue) {
-        TRY(weft_cl_check(clEnqueueMarkerWithWaitList(r->queue, 0, NULL, out), what,
-                          "clEnqueueMarkerWithWaitList"));
-    }
-    return *out && r->queue != launch->queue ? weft_cl_check(clFlush(r->queue), what, "clFlush")
-                                             : WEFT_OK;
+    const bool is_in_order = r->queue == launch->queue && !launch->out_of_order;
+    if (!r->last || is_in_order || is_over(r->last))
+        return WEFT_OK;
+    TRY(weft_cl_check(clRetainEvent(r->last), what, "clRetainEvent"));
+    *out = r->last;
+    return r->queue != launch->queue ? weft_cl_check(clFlush(r->queue), what, "clFlush") : WEFT_OK;
 }
 
 // Makes the launch wait for events[0], and for its own wait list. Both are in `events` then.
@@ -481,10 +502,9 @@ static bool has_commands(weft_recording *r, const weft_launch *launch)
 static weft_status enqueue_all(weft_recording *r, weft_launch *launch)
 {
     const size_t n = r->recorder.n_launches;
-    const bool wants_event = launch->wants_event;
     for (size_t i = 0; i < n; i++) {
         const weft_recorded_launch *l = &r->recorder.launches[i];
-        launch->wants_event = wants_event && i == n - 1;
+        launch->wants_event = i == n - 1;
         TRY(weft_launch_enqueue(launch, l->kernel, l->has_offset ? l->offset : NULL, l->global,
                                 l->local));
     }
@@ -494,7 +514,7 @@ static weft_status enqueue_all(weft_recording *r, weft_launch *launch)
 static weft_status enqueue_commands(weft_recording *r, weft_launch *launch)
 {
     TRY(weft_command_buffer_enqueue(r->commands, what, launch->n_wait, launch->wait,
-                                    launch->wants_event ? &launch->last : NULL));
+                                    &launch->last));
     atomic_fetch_add(&launch->ctx->launches, r->recorder.n_launches);
     launch->n_wait = 0;
     launch->wait = NULL;
@@ -504,10 +524,9 @@ static weft_status enqueue_commands(weft_recording *r, weft_launch *launch)
 // After a failure, too, some kernels may run. An event that cannot be retained is waited for.
 static void note_last(weft_recording *r, const weft_launch *launch)
 {
-    const bool is_late = launch->out_of_order && launch->last;
-    if (is_late && clRetainEvent(launch->last) == CL_SUCCESS)
+    if (launch->last && clRetainEvent(launch->last) == CL_SUCCESS)
         r->last = launch->last;
-    else if (is_late)
+    else if (launch->last)
         clWaitForEvents(1, &launch->last);
 }
 

@@ -3,6 +3,7 @@
 #include "runtime/recorder.h"
 
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,11 +16,21 @@
 // Of the lists of all contexts: held for moments.
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
+// A pthread_t may be that of a thread that has ended.
+static uint64_t this_thread(void)
+{
+    static atomic_ullong last;
+    static _Thread_local uint64_t number;
+    if (number == 0)
+        number = atomic_fetch_add(&last, 1) + 1;
+    return number;
+}
+
 // This thread's, or NULL.
 static weft_recorder *of_thread(const weft_context *ctx)
 {
     weft_recorder *r = ctx->recorders;
-    while (r && !pthread_equal(r->thread, pthread_self()))
+    while (r && r->thread != this_thread())
         r = r->next;
     return r;
 }
@@ -27,7 +38,7 @@ static weft_recorder *of_thread(const weft_context *ctx)
 weft_status weft_recorder_begin(weft_recorder *recorder, weft_context *ctx)
 {
     recorder->ctx = ctx;
-    recorder->thread = pthread_self();
+    recorder->thread = this_thread();
     pthread_mutex_lock(&lock);
     const bool is_first = !of_thread(ctx);
     if (is_first) {
@@ -196,7 +207,7 @@ void weft_recorder_cut(weft_recorder *recorder, size_t n)
     while (recorder->n_arguments > 0 &&
            !is_launched(recorder, recorder->arguments[recorder->n_arguments - 1].kernel))
         recorder->n_arguments--;
-    for (size_t i = n; i < before; i++)
+    for (size_t i = before; i-- > n;) // PoCL finds the kernel that was made last at once
         clReleaseKernel(recorder->launches[i].kernel);
 }
 

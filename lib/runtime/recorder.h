@@ -3,8 +3,6 @@
 #ifndef WEFT_LIB_RECORDER_H
 #define WEFT_LIB_RECORDER_H
 
-#include <pthread.h>
-
 #include "runtime/argument.h"
 #include "runtime/program.h"
 
@@ -34,7 +32,7 @@ typedef struct weft_recorded_buffer {
 // Initialise with zeros. What it has is released by weft_recorder_clear().
 typedef struct weft_recorder {
     weft_context *ctx;
-    pthread_t thread;
+    uint64_t thread;            // a number that no other thread of the process has
     struct weft_recorder *next; // of the context's
     size_t n_launches, n_arguments, n_buffers, n_held;
     weft_recorded_launch *launches;
