@@ -493,6 +493,36 @@ static void test_direct(void **state)
                      WEFT_MATMUL_BLOCKS);
 }
 
+// So have few columns that are adjacent, for a k that is short: as vectors, whichever way round.
+static void test_thin(void **state)
+{
+    (void)state;
+    const weft_limits *const cpu = weft_profile_find("intel-xeon-8380");
+    weft_matmul_problem p = row_major(1000, 8, 50);
+    weft_matmul_tiling t = weft_matmul_tiling_for(cpu, &p);
+    if (t.method != WEFT_MATMUL_DIRECT || t.transposed || t.vector_width != 8 || t.vectors != 1)
+        fail_problem("no vectors of 8", cpu, &p, &t);
+    p.n = 7;
+    t = weft_matmul_tiling_for(cpu, &p);
+    if (t.method != WEFT_MATMUL_DIRECT || t.vector_width != 4 || t.vectors != 2)
+        fail_problem("no vectors of 4", cpu, &p, &t);
+    p = row_major(1000, 8, 5000);
+    assert_int_equal(weft_matmul_tiling_for(cpu, &p).method, WEFT_MATMUL_DOTS);
+    p = row_major(1000, 2, 100);
+    assert_int_equal(weft_matmul_tiling_for(cpu, &p).method, WEFT_MATMUL_DOTS);
+    p = row_major(1000, 8, 50);
+    p.dtype = WEFT_BF16;
+    assert_int_equal(weft_matmul_tiling_for(cpu, &p).method, WEFT_MATMUL_DOTS);
+    p = (weft_matmul_problem){
+        .m = 8, .n = 1000, .k = 50, .a_along_m = true, .b_along_k = true, .c_along_m = true};
+    t = weft_matmul_tiling_for(cpu, &p);
+    if (t.method != WEFT_MATMUL_DIRECT || !t.transposed)
+        fail_problem("not turned", cpu, &p, &t);
+    p.a_along_m = false;
+    p.a_along_k = true;
+    assert_int_equal(weft_matmul_tiling_for(cpu, &p).method, WEFT_MATMUL_DOTS);
+}
+
 // Waking a core takes longer than some products; others have groups for all cores.
 static void test_one_group_for_short_work(void **state)
 {
@@ -533,6 +563,7 @@ int main(void)
         cmocka_unit_test(test_chunks_of_smaller_groups),
         cmocka_unit_test(test_known_tilings),
         cmocka_unit_test(test_direct),
+        cmocka_unit_test(test_thin),
         cmocka_unit_test(test_one_group_for_short_work),
         cmocka_unit_test(test_names_of_methods),
     };

@@ -41,6 +41,10 @@ enum {
     DOT_ROWS = 2,     // of A at a time
     DOT_BLOCK = 1024, // columns of a group at most
     DOT_CHUNK = 4096,
+    // Thin: few columns as one vector, in place of dots. Most terms, for 8, 4 to 7, and 2 or 3:
+    THIN_TERMS_OF_8 = 2048,
+    THIN_TERMS_OF_4 = 256,
+    THIN_TERMS_OF_2 = 64,
 };
 
 // GPUs: an item is a lane.
@@ -316,7 +320,9 @@ static void direct_blocks(weft_matmul_tiling *t, const weft_limits *limits, cons
     t->method = WEFT_MATMUL_DIRECT;
     t->block_columns = share_of(f->n, round_up(f->n, panel), panel, each, panel, NO_EIGHTHS);
     const int64_t down = ceil_div(each, ceil_div(f->n, t->block_columns));
-    t->block_rows = share_of(f->m, round_up(f->m, strip), strip, down, strip, EIGHTHS_OF_STRIP);
+    const int64_t most_rows =
+        min_i64(round_up(f->m, strip), WEFT_MATMUL_MAX_EXTENT / strip * strip);
+    t->block_rows = share_of(f->m, most_rows, strip, down, strip, EIGHTHS_OF_STRIP);
 }
 
 // An item goes through a block tile by tile. Its rows leave registers for a row of the panel and an
@@ -502,6 +508,45 @@ static void spread_dots(weft_matmul_tiling *t, const weft_limits *limits, weft_d
         chunk_of(f, ceil_div(f->n, SPREAD_DOT_COLUMNS), limits->max_blocks, SPREAD_DOT_CHUNK, 1);
 }
 
+// Whether few columns are better as elements of a vector, to which A's elements are copied, than as
+// dot products, each of which ends in a sum of lanes. The batch must not matter: sums are others.
+static bool thin_pays(const weft_matmul_problem *p, const facts *f, bool transposed)
+{
+    const weft_dtype dtype = weft_dtype_or(p->dtype, WEFT_F32);
+    const int64_t most = f->n >= 8   ? THIN_TERMS_OF_8
+                         : f->n >= 4 ? THIN_TERMS_OF_4
+                                     : THIN_TERMS_OF_2;
+    const bool is_along = transposed ? p->a_along_m && p->c_along_m : p->b_along_n && p->c_along_n;
+    if (f->n < 2 || f->n > WEFT_MATMUL_FEW || !is_along)
+        return refuse(f->why, DIRECT, "%" PRId64 " columns are no vectors that are adjacent", f->n);
+    if (dtype != WEFT_F32 && dtype != WEFT_F64)
+        return refuse(f->why, DIRECT, "each %s would be converted alone", weft_dtype_name(dtype));
+    if (f->k > most)
+        return refuse(f->why, DIRECT,
+                      "k is %" PRId64 ": up to %" PRId64 " is short for %" PRId64 " columns", f->k,
+                      most, f->n);
+    refuse(f->why, DOTS, "%" PRId64 " columns are vectors, and k is %" PRId64 ": dots are short",
+           f->n, f->k);
+    return true;
+}
+
+// Dots the other way round, if that pays.
+static bool turned_to_thin(weft_matmul_tiling *t, const weft_limits *limits,
+                           const weft_matmul_problem *problem)
+{
+    const facts f = facts_of(problem, !t->transposed);
+    if (t->method != WEFT_MATMUL_DOTS || !thin_pays(problem, &f, !t->transposed))
+        return false;
+    t->transposed = !t->transposed;
+    t->vector_width = (int)weft_limits_vector_width(limits, f.sum_bytes, pow2_down(f.n));
+    t->vectors = (int)ceil_div(f.n, t->vector_width);
+    t->rows = (int)(registers_of(limits) * 3 / 8);
+    t->depth = (int)(VECTORIZED_DEPTH / f.sum_bytes);
+    t->chunk = WEFT_MATMUL_MAX_EXTENT;
+    direct_blocks(t, limits, &f);
+    return true;
+}
+
 weft_matmul_tiling weft_matmul_tiling_for(const weft_limits *limits,
                                           const weft_matmul_problem *problem)
 {
@@ -509,6 +554,8 @@ weft_matmul_tiling weft_matmul_tiling_for(const weft_limits *limits,
     const weft_dtype dtype = problem->dtype;
     weft_matmul_tiling t = {.vectors = 1, .items = 1, .items_y = 1};
     choose_method(&t, problem);
+    if (uses_vectors && turned_to_thin(&t, limits, problem))
+        return t;
     const facts f = facts_of(problem, t.transposed);
     t.vector_width =
         (int)(uses_vectors ? weft_limits_vector_width(limits, f.sum_bytes, MAX_VECTOR_WIDTH)
