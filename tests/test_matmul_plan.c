@@ -63,10 +63,16 @@ static bool is_of_blocks(const weft_matmul_tiling *t)
     return t->method == WEFT_MATMUL_BLOCKS || t->method == WEFT_MATMUL_DIRECT;
 }
 
-// Whether each number of C is summed up in the same order: where factors are read does not matter.
-static bool have_one_order(const weft_matmul_tiling *a, const weft_matmul_tiling *b)
+static bool is_of_few_terms(const weft_matmul_tiling *t, int64_t k)
 {
-    const bool may_differ = is_of_blocks(a) && is_of_blocks(b) && a->depth == b->depth;
+    return k <= 8 && (t->method == WEFT_MATMUL_ROWS || t->method == WEFT_MATMUL_DIRECT);
+}
+
+// Whether each number of C is summed up in the same order: where factors are read does not matter.
+static bool have_one_order(const weft_matmul_tiling *a, const weft_matmul_tiling *b, int64_t k)
+{
+    const bool may_differ = (is_of_blocks(a) && is_of_blocks(b) && a->depth == b->depth) ||
+                            (is_of_few_terms(a, k) && is_of_few_terms(b, k));
     return (a->method == b->method || may_differ) && a->transposed == b->transposed &&
            a->chunk == b->chunk &&
            (a->method != WEFT_MATMUL_DOTS ||
@@ -115,7 +121,7 @@ static void check_problem(const weft_limits *limits, const weft_matmul_problem *
         fail_problem(weft_last_error(), limits, problem, &tiling);
     if (!are_equal(&tiling, &again))
         fail_problem("another tiling the second time", limits, problem, &tiling);
-    if (!have_one_order(&tiling, &of_one))
+    if (!have_one_order(&tiling, &of_one, problem->k))
         fail_problem("sums in another order than of one product", limits, problem, &tiling);
     check_sizes(limits, problem, &tiling);
 }
@@ -220,14 +226,13 @@ static void test_batches_and_kernels_leave_the_order_of_sums(void **state)
             for (int k = 0; k < 4; k++) {
                 problem.n_batches = batches[k];
                 const weft_matmul_tiling tiling = weft_matmul_tiling_for(&limits, &problem);
-                if (!have_one_order(&tiling, &of_one))
+                if (!have_one_order(&tiling, &of_one, problem.k))
                     fail_problem("sums in another order", &limits, &problem, &tiling);
             }
             for (limits.max_items = 64; limits.max_items >= 32; limits.max_items /= 2) {
                 const weft_matmul_tiling tiling = weft_matmul_tiling_for(&limits, &problem);
-                if (tiling.chunk != of_one.chunk ||
-                    (tiling.method != of_one.method &&
-                     !(is_of_blocks(&tiling) && is_of_blocks(&of_one))))
+                if (tiling.chunk != of_one.chunk || (tiling.method != of_one.method &&
+                                                     !have_one_order(&tiling, &of_one, problem.k)))
                     fail_problem("other chunks", &limits, &problem, &tiling);
             }
         }
@@ -296,7 +301,7 @@ static void test_methods(void **state)
     expect_method(&p, WEFT_MATMUL_DOTS);
     p = row_major(4, 1000, 1000);
     expect_method(&p, WEFT_MATMUL_ROWS);
-    p = row_major(1000, 1000, 3);
+    p = row_major(20000, 20000, 3);
     expect_method(&p, WEFT_MATMUL_ROWS);
     p.c_along_m = p.a_along_m = true; // all the other way
     p.c_along_n = p.b_along_n = p.a_along_k = false;
@@ -486,6 +491,10 @@ static void test_direct(void **state)
     assert_int_equal(weft_matmul_tiling_for(cpu, &p).method, WEFT_MATMUL_BLOCKS);
     p = row_major(128, 12, 128);
     assert_int_equal(weft_matmul_tiling_for(cpu, &p).method, WEFT_MATMUL_BLOCKS);
+    p = row_major(100, 100, 4);
+    assert_int_equal(weft_matmul_tiling_for(cpu, &p).method, WEFT_MATMUL_DIRECT);
+    p = row_major(7, 100, 4);
+    assert_int_equal(weft_matmul_tiling_for(cpu, &p).method, WEFT_MATMUL_ROWS);
     p = row_major(20, 20, 10000); // in chunks
     assert_int_equal(weft_matmul_tiling_for(cpu, &p).method, WEFT_MATMUL_BLOCKS);
     p = row_major(128, 128, 128);

@@ -547,6 +547,25 @@ static bool turned_to_thin(weft_matmul_tiling *t, const weft_limits *limits,
     return true;
 }
 
+// Sums of rows with few terms, if factors and C are near: the same sums in the same order.
+static bool rows_become_direct(weft_matmul_tiling *t, const weft_limits *limits,
+                               const weft_matmul_problem *problem, const facts *f)
+{
+    if (t->method != WEFT_MATMUL_ROWS || f->k > FEW_TERMS || f->m <= WEFT_MATMUL_FEW)
+        return false;
+    weft_matmul_tiling direct = *t;
+    direct.vectors = VECTORIZED_VECTORS;
+    direct.rows = (int)(registers_of(limits) * 3 / 8);
+    direct.depth = (int)max_i64(VECTORIZED_DEPTH / f->sum_bytes, t->vector_width);
+    direct.chunk = WEFT_MATMUL_MAX_EXTENT;
+    if (!direct_pays(limits, problem, f, &direct))
+        return false;
+    direct_blocks(&direct, limits, f);
+    *t = direct;
+    return refuse(f->why, ROWS, "factors and C are near, and sums of rows wait for each other") ||
+           true;
+}
+
 weft_matmul_tiling weft_matmul_tiling_for(const weft_limits *limits,
                                           const weft_matmul_problem *problem)
 {
@@ -561,6 +580,8 @@ weft_matmul_tiling weft_matmul_tiling_for(const weft_limits *limits,
         (int)(uses_vectors ? weft_limits_vector_width(limits, f.sum_bytes, MAX_VECTOR_WIDTH)
                            : spread_vector_width(limits, &f));
     t.depth = t.vector_width;
+    if (uses_vectors && rows_become_direct(&t, limits, problem, &f))
+        return t;
     if (t.method == WEFT_MATMUL_ROWS && uses_vectors)
         vectorized_rows(&t, limits, &f);
     else if (t.method == WEFT_MATMUL_ROWS)
