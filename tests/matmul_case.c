@@ -60,7 +60,7 @@ void matmul_suit(matmul_case *of)
     const weft_matmul_tiling *t = of->tiling;
     if (!t || t->method == WEFT_MATMUL_BLOCKS)
         return;
-    const bool is_row_major = (t->method == WEFT_MATMUL_ROWS) != t->transposed;
+    const bool is_row_major = (t->method != WEFT_MATMUL_DOTS) != t->transposed;
     matmul_operand *factor = t->transposed ? &of->a : &of->b;
     factor->layout = is_row_major ? LAYOUT_DENSE : LAYOUT_TRANSPOSED;
 }

@@ -275,8 +275,8 @@ static void test_tilings_that_do_not_serve(void **state)
            (c.params.tiling = TILING_TEXT(matmul, &t), c.B = weft_tensor_transposed(&c.B),
             c.B.shape[0] = 6, c.B.shape[1] = 4));
     t = matmul_in_chunks;
-    t.method = (weft_matmul_method)3;
-    REFUSE(bad, "matmul: tiling: there is no method '3', at character 8",
+    t.method = (weft_matmul_method)4;
+    REFUSE(bad, "matmul: tiling: there is no method '4', at character 8",
            c.params.tiling = TILING_TEXT(matmul, &t));
 }
 

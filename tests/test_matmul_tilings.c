@@ -43,6 +43,14 @@ static const variant variants[] = {
     {WEFT_F64, TILING(BLOCKS, false, 2, 2, 4, 4, 4, 8, 16, 16, 24)},
     {WEFT_F16, TILING(BLOCKS, false, 2, 1, 8, 2, 8, 4, 64, 4, 10)},
     {WEFT_I8, TILING(BLOCKS, false, 4, 1, 8, 4, 4, 16, 32, 16, 20)},
+    // read where they lie
+    {WEFT_F32, TILING(DIRECT, false, 16, 2, 12, 1, 1, 40, 24, 64, WHOLE_K)},
+    {WEFT_F32, TILING(DIRECT, true, 4, 2, 5, 1, 1, 8, 10, 16, WHOLE_K)},
+    {WEFT_F32, TILING(DIRECT, false, 2, 3, 1, 1, 1, 6, 3, 12, WHOLE_K)},
+    {WEFT_F32, TILING(DIRECT, true, 1, 4, 3, 1, 1, 3, 9, 8, WHOLE_K)},
+    {WEFT_F64, TILING(DIRECT, false, 8, 2, 12, 1, 1, 16, 12, 32, WHOLE_K)},
+    {WEFT_F16, TILING(DIRECT, false, 4, 1, 6, 1, 1, 8, 12, 4, WHOLE_K)},
+    {WEFT_I8, TILING(DIRECT, true, 4, 2, 4, 1, 1, 16, 8, 16, WHOLE_K)},
     // dot products, by one item and by several
     {WEFT_F32, TILING(DOTS, false, 4, 4, 2, 1, 1, 16, 8, 8, WHOLE_K)},
     {WEFT_F32, TILING(DOTS, true, 1, 1, 1, 1, 1, 7, 8, 5, 13)},
@@ -132,6 +140,12 @@ static void test_every_variant_of_blocks(void **state)
     run_variants(WEFT_MATMUL_BLOCKS);
 }
 
+static void test_every_variant_of_direct(void **state)
+{
+    (void)state;
+    run_variants(WEFT_MATMUL_DIRECT);
+}
+
 static void test_every_variant_of_dots(void **state)
 {
     (void)state;
@@ -214,6 +228,7 @@ int main(void)
     ctx = open_context(NULL);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_variant_of_blocks),
+        cmocka_unit_test(test_every_variant_of_direct),
         cmocka_unit_test(test_every_variant_of_dots),
         cmocka_unit_test(test_every_variant_of_rows),
         cmocka_unit_test(test_vectors_of_rows_that_are_not_there),

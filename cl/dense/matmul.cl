@@ -120,6 +120,16 @@ INLINE void copy_transposed(local ACC *to, int width, long panel, part from, int
 }
 #endif
 
+// Copies lines that are adjacent in memory side by side: element i of all lines, then i + 1. Lanes
+// past the last line are overwritten by the next elements, or are not read.
+INLINE void stage_side_by_side(local ACC *to, part from)
+{
+    for (int i = 0; i < from.n; ++i)
+        for (int line = 0; line < from.n_lines; line += VECTOR_WIDTH)
+            VSTORE(load_some(from.first + i * from.along + line, 1, from.readable - line),
+                   to + i * STRIP + line);
+}
+
 // Copies the part; each line's last vector is padded with zeros.
 INLINE void stage(local ACC *to, int width, long panel, part from, int lines, int wide)
 {
@@ -184,6 +194,12 @@ INLINE void fetch_next(coming *next)
 
 // ---- strip by panel
 
+// The item's elements of a strip, and their distances.
+typedef struct {
+    local const ACC *at;
+    int to_row, to_k;
+} left_factor;
+
 // s += strip times panel, in the item's rows x vectors; a and b point to its first elements.
 #define ADD_PRODUCTS(rows, vectors, from, upto)                                                    \
     for (int l = from; l < upto; ++l) {                                                            \
@@ -192,7 +208,7 @@ INLINE void fetch_next(coming *next)
             LOCAL(b + l * PANEL + v * ITEMS * VECTOR_WIDTH);                                       \
         _Pragma("unroll") for (int r = 0; r < rows; ++r)                                           \
         {                                                                                          \
-            const ACCS left = (ACCS)a[r * PITCH + l];                                              \
+            const ACCS left = (ACCS)a.at[r * a.to_row + l * a.to_k];                               \
             _Pragma("unroll") for (int v = 0; v < vectors; ++v) s[r][v] =                          \
                 multiply_add(left, right[v], s[r][v]);                                             \
         }                                                                                          \
@@ -201,7 +217,7 @@ INLINE void fetch_next(coming *next)
 // The same with sums in local memory, `pitch` from row to row. The sum of each step is added to
 // those before: no sum has more terms than a step has products, or k has steps.
 #define TILE(name, rows, vectors)                                                                  \
-    INLINE void add_##name(local ACC *sums, int pitch, local const ACC *a, local const ACC *b,     \
+    INLINE void add_##name(local ACC *sums, int pitch, left_factor a, local const ACC *b,          \
                            int depth, bool is_first, coming next)                                  \
     {                                                                                              \
         ACCS s[rows][vectors];                                                                     \
@@ -225,7 +241,7 @@ INLINE void fetch_next(coming *next)
 #define TILES(name, rows)                                                                          \
     TILE(name##_all, rows, VECTORS)                                                                \
     TILE(name##_one, rows, 1)                                                                      \
-    INLINE void add_##name(local ACC *sums, int pitch, local const ACC *a, local const ACC *b,     \
+    INLINE void add_##name(local ACC *sums, int pitch, left_factor a, local const ACC *b,          \
                            int depth, int vectors, bool is_first, coming next)                     \
     {                                                                                              \
         if (vectors >= VECTORS) {                                                                  \
@@ -249,11 +265,11 @@ TILES(single, 1)
     while (rows >= count) {                                                                        \
         add_##name(sums, pitch, a, b, depth, vectors, is_first, next);                             \
         sums += count * pitch;                                                                     \
-        a += count * PITCH;                                                                        \
+        a.at += count * a.to_row;                                                                  \
         rows -= count;                                                                             \
     }
 
-INLINE void add_tile(local ACC *sums, int pitch, local const ACC *a, local const ACC *b, int depth,
+INLINE void add_tile(local ACC *sums, int pitch, left_factor a, local const ACC *b, int depth,
                      int rows, int vectors, bool is_first, coming next)
 {
     if (rows >= ROWS) {
@@ -329,6 +345,23 @@ INLINE part part_of_B(const product *p, block at, int from)
                     p->b_column,
                     p->b_row};
     return b;
+}
+
+// Stages a strip, and finds the item's elements in it. Rows that are adjacent in memory stay side
+// by side.
+INLINE left_factor stage_strip(local ACC *to, part from)
+{
+    left_factor a = {to + get_local_id(1) * ROWS * PITCH, PITCH, 1};
+#if ITEMS * ITEMS_Y == 1
+    if (from.along != 1 && from.across == 1) {
+        stage_side_by_side(to, from);
+        a.to_row = 1;
+        a.to_k = STRIP;
+        return a;
+    }
+#endif
+    stage(to, PITCH, 0, from, STRIP, DEPTH);
+    return a;
 }
 
 // The prefetches for the first panel of a strip: the next strip, or the first strip of the next
@@ -421,14 +454,13 @@ kernel GROUP void matmul_blocks(FACTOR(A), FACTOR(B), BATCH, ENDING,
                 stage(panels, PANEL, DEPTH * PANEL, part_of_B(&now, at, from), DEPTH,
                       block_columns);
                 for (int s = 0; s < at.n_rows; s += STRIP) {
-                    stage(strip, PITCH, 0, part_of_A(&now, at, s, from), STRIP, DEPTH);
+                    const left_factor left = stage_strip(strip, part_of_A(&now, at, s, from));
                     TOGETHER;
                     coming next = coming_at(&now, &then, &e, at, s, from);
                     for (int c = 0; c < at.n_columns; c += PANEL) {
-                        add_tile(block_sums + (s + y) * block_columns + c + x, block_columns,
-                                 strip + y * PITCH, panels + c * DEPTH + x, depth,
-                                 at.n_rows - s - y, vectors_in(at.n_columns - c), from == now.begin,
-                                 next);
+                        add_tile(block_sums + (s + y) * block_columns + c + x, block_columns, left,
+                                 panels + c * DEPTH + x, depth, at.n_rows - s - y,
+                                 vectors_in(at.n_columns - c), from == now.begin, next);
                         next.a.line += next.a.next;
                         next.b.line += next.b.next;
                         next.c.line += next.c.next;

@@ -60,7 +60,8 @@ typedef struct weft_matmul_params {
 // nor B is read: c = beta C. Inf and NaN propagate as in the formula. If an extent of C is 0, does
 // nothing. m, n and k up to 2^31 - 4097.
 //
-// One program serves all shapes, strides and alignments of a method and, on a GPU, of a block size.
+// One program serves all shapes, strides and alignments of a method and, on a GPU, of a block size,
+// on a CPU of a few columns' vectors: 2, 3, 4, 5 to 7, 8.
 // Products are summed in the order of k or, by the method DOTS, in an order that k and the tiling
 // determine; if k is long and m and n are short, in chunks, which are added in order. The same
 // input gives the same bits on the same context, whatever else is in the batch. Long sums are sums

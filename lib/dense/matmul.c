@@ -134,10 +134,10 @@ static weft_status defines_of(weft_defines *defines, const weft_matmul_state *s,
     weft_defines_add(defines, "ITEMS", tiling->items);
     weft_defines_add(defines, "ITEMS_Y", tiling->items_y);
     weft_defines_add_registers(defines, call->ctx->least_subgroup);
-    if (tiling->method == WEFT_MATMUL_BLOCKS) {
+    if (tiling->method == WEFT_MATMUL_BLOCKS || tiling->method == WEFT_MATMUL_DIRECT)
         weft_defines_add(defines, "DEPTH", tiling->depth);
+    if (tiling->method == WEFT_MATMUL_BLOCKS)
         weft_defines_add(defines, "ONE_TILE", weft_matmul_is_one_tile(tiling));
-    }
     return add_ending(defines, s, &given->params, formula);
 }
 
@@ -151,6 +151,7 @@ static weft_status kernels_for(weft_matmul_state *s, const weft_call *call,
         [WEFT_MATMUL_BLOCKS] = {&weft_source_matmul, "matmul_blocks"},
         [WEFT_MATMUL_DOTS] = {&weft_source_matmul_dots, "matmul_dots"},
         [WEFT_MATMUL_ROWS] = {&weft_source_matmul_rows, "matmul_rows"},
+        [WEFT_MATMUL_DIRECT] = {&weft_source_matmul_direct, "matmul_direct"},
     };
     const weft_source *source = methods[s->tiling.method].source;
     weft_defines defines = {.length = 0};
@@ -275,7 +276,7 @@ static void add_cut(weft_arguments *arguments, const product *p, blocks_cut *blo
     const weft_matmul_tiling *t = &p->s->tiling;
     const cl_int block_rows = (cl_int)t->block_rows, block_columns = (cl_int)t->block_columns;
     int64_t bytes[WEFT_MATMUL_ARRAYS];
-    if (t->method == WEFT_MATMUL_ROWS) {
+    if (t->method == WEFT_MATMUL_ROWS || t->method == WEFT_MATMUL_DIRECT) {
         *rows = (rows_cut){p->m, p->n, p->k, block_rows, block_columns};
         const rows_cut *a = rows;
         ADD_LISTED(arguments, ROWS_PARAMETERS(LISTED, COMMA));

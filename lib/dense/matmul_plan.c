@@ -25,6 +25,14 @@ enum {
     LEAST_STRIPS = 4,        // with fewer, copying B takes longer than multiplying
     CELL_STRIPS = 8,         // of a block, before k is divided instead of C
     VECTORIZED_CHUNK = 1024, // shortest chunk of k
+    // Direct. A step adds a vector of products, in a cycle or so.
+    DIRECT_TASKS = 16,      // groups for each core at most,
+    DIRECT_FINE_TASKS = 64, // more if L2 has B for all of them: they end at about the same time
+    DIRECT_STEPS = 1 << 12, // least steps of a group: about a microsecond
+    DIRECT_L2S = 4,         // size of all factors and C, in L2 caches, up to which they are near
+    // A second core takes tens of microseconds to wake up. Fewer steps are one group:
+    ALONE_STEPS = 1 << 15,
+    ALONE_READS = 1 << 12, // the same for vectors of the larger factor, each of which is read once
     // Rows: sums of SPAN_ROWS rows and SPAN_VECTORS vectors stay in the nearest cache.
     SPAN_ROWS = 8,
     SPAN_VECTORS = 32,
@@ -33,6 +41,10 @@ enum {
     DOT_ROWS = 2,     // of A at a time
     DOT_BLOCK = 1024, // columns of a group at most
     DOT_CHUNK = 4096,
+    // Thin: few columns as one vector, in place of dots. Most terms, for 8, 4 to 7, and 2 or 3:
+    THIN_TERMS_OF_8 = 2048,
+    THIN_TERMS_OF_4 = 256,
+    THIN_TERMS_OF_2 = 64,
 };
 
 // GPUs: an item is a lane.
@@ -62,6 +74,7 @@ enum {
 
 // Names of refused variants.
 static const char BLOCKS[] = "blocks", ROWS[] = "rows", DOTS[] = "dots", CHUNKS[] = "chunks of k";
+static const char DIRECT[] = "direct", GROUPS[] = "more groups";
 
 // ---- the problem, transposed or not
 
@@ -204,6 +217,24 @@ static int64_t wanted_groups(const weft_limits *limits)
     return (int64_t)VECTORIZED_TASKS * limits->compute_units;
 }
 
+// Vectors of products of all products.
+static double steps_of(const facts *f, const weft_matmul_tiling *t)
+{
+    return (double)f->m * (double)f->n * (double)f->k * (double)f->n_batches / t->vector_width;
+}
+
+// The groups that C is divided into: one if another core would come too late to help.
+static int64_t useful_groups(const weft_limits *limits, const facts *f, const weft_matmul_tiling *t,
+                             int least_steps)
+{
+    const double steps = steps_of(f, t);
+    if (steps >= least_steps)
+        return wanted_groups(limits);
+    refuse(f->why, GROUPS, "%.3g vectors of products are few: one core is done before others wake",
+           steps);
+    return 1;
+}
+
 static int64_t spread_vector_width(const weft_limits *limits, const facts *f)
 {
     const int64_t widest = min_i64(limits->load_bytes / f->sum_bytes, SPREAD_VECTOR_WIDTH);
@@ -249,10 +280,55 @@ static int64_t tiles_of(const facts *f, int64_t rows, int64_t columns)
     return ceil_div(f->m, rows) * ceil_div(f->n, columns);
 }
 
+// Whether factors should be read where they lie, not copied: C's elements have the same sums. Only
+// copies can be converted, prefetched, and transposed.
+static bool direct_pays(const weft_limits *limits, const weft_matmul_problem *p, const facts *f,
+                        const weft_matmul_tiling *t)
+{
+    const weft_dtype dtype = weft_dtype_or(p->dtype, WEFT_F32);
+    const double bytes =
+        (double)f->sum_bytes * (double)f->n_batches *
+        ((double)f->m * (double)f->k + (double)f->k * (double)f->n + (double)f->m * (double)f->n);
+    const int64_t room = DIRECT_L2S * weft_caches_of(limits).l2_bytes;
+    if (dtype != WEFT_F32 && dtype != WEFT_F64)
+        return refuse(f->why, DIRECT, "each %s would be converted several times",
+                      weft_dtype_name(dtype));
+    if (!(t->transposed ? p->a_along_m : p->b_along_n))
+        return refuse(f->why, DIRECT, "%s has no neighbours along the columns",
+                      t->transposed ? "A" : "B");
+    if (f->n < t->vector_width)
+        return refuse(f->why, DIRECT, "%" PRId64 " columns are no vector", f->n);
+    if (t->chunk < f->k)
+        return refuse(f->why, DIRECT, "k is cut in chunks");
+    return bytes <= (double)room ||
+           refuse(f->why, DIRECT, "factors and C have %.3g bytes: %" PRId64 " are near enough",
+                  bytes, room);
+}
+
+// Blocks as small as their groups allow: panels first, so that one stays in L1.
+static void direct_blocks(weft_matmul_tiling *t, const weft_limits *limits, const facts *f)
+{
+    const int64_t strip = t->rows, panel = (int64_t)t->vectors * t->vector_width;
+    const double steps = steps_of(f, t);
+    const bool is_near = 2 * f->k * f->n * f->sum_bytes <= weft_caches_of(limits).l2_bytes;
+    const int64_t most =
+        (int64_t)(is_near ? DIRECT_FINE_TASKS : DIRECT_TASKS) * limits->compute_units;
+    const int64_t wanted = steps < ALONE_STEPS ? useful_groups(limits, f, t, ALONE_STEPS)
+                           : steps < (double)most * DIRECT_STEPS ? (int64_t)(steps / DIRECT_STEPS)
+                                                                 : most;
+    const int64_t each = ceil_div(wanted, f->n_batches);
+    t->method = WEFT_MATMUL_DIRECT;
+    t->block_columns = share_of(f->n, round_up(f->n, panel), panel, each, panel, NO_EIGHTHS);
+    const int64_t down = ceil_div(each, ceil_div(f->n, t->block_columns));
+    const int64_t most_rows =
+        min_i64(round_up(f->m, strip), WEFT_MATMUL_MAX_EXTENT / strip * strip);
+    t->block_rows = share_of(f->m, most_rows, strip, down, strip, EIGHTHS_OF_STRIP);
+}
+
 // An item goes through a block tile by tile. Its rows leave registers for a row of the panel and an
 // element of A.
-static void vectorized_blocks(weft_matmul_tiling *t, const weft_limits *limits, weft_dtype dtype,
-                              const facts *f)
+static void vectorized_blocks(weft_matmul_tiling *t, const weft_limits *limits,
+                              const weft_matmul_problem *problem, const facts *f)
 {
     t->vectors = VECTORIZED_VECTORS;
     t->rows = (int)(registers_of(limits) * 3 / 8);
@@ -260,14 +336,20 @@ static void vectorized_blocks(weft_matmul_tiling *t, const weft_limits *limits, 
     t->block_rows = (int64_t)VECTORIZED_STRIPS * t->rows;
     t->block_columns = (int64_t)VECTORIZED_PANELS * t->vectors * t->vector_width;
     const weft_caches near = weft_caches_of(limits);
-    halve_until_fits(t, min_i64(clamped_i64(limits->local_bytes), near.l2_bytes / 2), dtype);
+    halve_until_fits(t, min_i64(clamped_i64(limits->local_bytes), near.l2_bytes / 2),
+                     problem->dtype);
 
-    const int64_t wanted = wanted_groups(limits);
     const int64_t strip = t->rows, panel = (int64_t)t->vectors * t->vector_width;
     const int64_t cells =
         tiles_of(f, min_i64(CELL_STRIPS * strip, t->block_rows), t->block_columns);
     const int64_t least_rows = min_i64(LEAST_STRIPS * strip, t->block_rows);
-    t->chunk = chunk_of(f, cells, wanted, VECTORIZED_CHUNK, t->depth);
+    t->chunk = chunk_of(f, cells, wanted_groups(limits), VECTORIZED_CHUNK, t->depth);
+    if (direct_pays(limits, problem, f, t)) {
+        refuse(f->why, BLOCKS, "factors and C are near: copying them costs more than it gives");
+        direct_blocks(t, limits, f);
+        return;
+    }
+    const int64_t wanted = useful_groups(limits, f, t, ALONE_STEPS);
     const int64_t down = wanted_of_each(wanted, ceil_div(f->n, t->block_columns), t, f);
     t->block_rows = share_of(f->m, t->block_rows, least_rows, down, strip, EIGHTHS_OF_STRIP);
     const int64_t across = wanted_of_each(wanted, ceil_div(f->m, t->block_rows), t, f);
@@ -344,8 +426,8 @@ static void vectorized_rows(weft_matmul_tiling *t, const weft_limits *limits, co
     t->block_columns = share_of(f->n, span, span, 1, t->vector_width, NO_EIGHTHS);
     const int64_t across = ceil_div(f->n, t->block_columns);
     t->chunk = row_chunk(f, across, wanted, SPAN_CHUNK);
-    t->block_rows =
-        share_of(f->m, f->m, t->rows, wanted_of_each(wanted, across, t, f), t->rows, NO_EIGHTHS);
+    const int64_t down = wanted_of_each(useful_groups(limits, f, t, ALONE_READS), across, t, f);
+    t->block_rows = share_of(f->m, f->m, t->rows, down, t->rows, NO_EIGHTHS);
 }
 
 static void spread_rows(weft_matmul_tiling *t, const weft_limits *limits, weft_dtype dtype,
@@ -397,8 +479,8 @@ static void vectorized_dots(weft_matmul_tiling *t, const weft_limits *limits, we
         t->depth = t->vector_width /= 2;
     const int64_t wanted = wanted_groups(limits);
     t->chunk = chunk_of(f, ceil_div(f->n, step), wanted, DOT_CHUNK, 1);
-    t->block_columns =
-        share_of(f->n, t->block_columns, step, wanted_of_each(wanted, 1, t, f), step, NO_EIGHTHS);
+    const int64_t across = wanted_of_each(useful_groups(limits, f, t, ALONE_READS), 1, t, f);
+    t->block_columns = share_of(f->n, t->block_columns, step, across, step, NO_EIGHTHS);
 }
 
 static void spread_dots(weft_matmul_tiling *t, const weft_limits *limits, weft_dtype dtype,
@@ -426,6 +508,64 @@ static void spread_dots(weft_matmul_tiling *t, const weft_limits *limits, weft_d
         chunk_of(f, ceil_div(f->n, SPREAD_DOT_COLUMNS), limits->max_blocks, SPREAD_DOT_CHUNK, 1);
 }
 
+// Whether few columns are better as elements of a vector, to which A's elements are copied, than as
+// dot products, each of which ends in a sum of lanes. The batch must not matter: sums are others.
+static bool thin_pays(const weft_matmul_problem *p, const facts *f, bool transposed)
+{
+    const weft_dtype dtype = weft_dtype_or(p->dtype, WEFT_F32);
+    const int64_t most = f->n >= 8   ? THIN_TERMS_OF_8
+                         : f->n >= 4 ? THIN_TERMS_OF_4
+                                     : THIN_TERMS_OF_2;
+    const bool is_along = transposed ? p->a_along_m && p->c_along_m : p->b_along_n && p->c_along_n;
+    if (f->n < 2 || f->n > WEFT_MATMUL_FEW || !is_along)
+        return refuse(f->why, DIRECT, "%" PRId64 " columns are no vectors that are adjacent", f->n);
+    if (dtype != WEFT_F32 && dtype != WEFT_F64)
+        return refuse(f->why, DIRECT, "each %s would be converted alone", weft_dtype_name(dtype));
+    if (f->k > most)
+        return refuse(f->why, DIRECT,
+                      "k is %" PRId64 ": up to %" PRId64 " is short for %" PRId64 " columns", f->k,
+                      most, f->n);
+    refuse(f->why, DOTS, "%" PRId64 " columns are vectors, and k is %" PRId64 ": dots are short",
+           f->n, f->k);
+    return true;
+}
+
+// Dots the other way round, if that pays.
+static bool turned_to_thin(weft_matmul_tiling *t, const weft_limits *limits,
+                           const weft_matmul_problem *problem)
+{
+    const facts f = facts_of(problem, !t->transposed);
+    if (t->method != WEFT_MATMUL_DOTS || !thin_pays(problem, &f, !t->transposed))
+        return false;
+    t->transposed = !t->transposed;
+    t->vector_width = (int)weft_limits_vector_width(limits, f.sum_bytes, pow2_down(f.n));
+    t->vectors = (int)ceil_div(f.n, t->vector_width);
+    t->rows = (int)(registers_of(limits) * 3 / 8);
+    t->depth = (int)(VECTORIZED_DEPTH / f.sum_bytes);
+    t->chunk = WEFT_MATMUL_MAX_EXTENT;
+    direct_blocks(t, limits, &f);
+    return true;
+}
+
+// Sums of rows with few terms, if factors and C are near: the same sums in the same order.
+static bool rows_become_direct(weft_matmul_tiling *t, const weft_limits *limits,
+                               const weft_matmul_problem *problem, const facts *f)
+{
+    if (t->method != WEFT_MATMUL_ROWS || f->k > FEW_TERMS || f->m <= WEFT_MATMUL_FEW)
+        return false;
+    weft_matmul_tiling direct = *t;
+    direct.vectors = VECTORIZED_VECTORS;
+    direct.rows = (int)(registers_of(limits) * 3 / 8);
+    direct.depth = (int)max_i64(VECTORIZED_DEPTH / f->sum_bytes, t->vector_width);
+    direct.chunk = WEFT_MATMUL_MAX_EXTENT;
+    if (!direct_pays(limits, problem, f, &direct))
+        return false;
+    direct_blocks(&direct, limits, f);
+    *t = direct;
+    return refuse(f->why, ROWS, "factors and C are near, and sums of rows wait for each other") ||
+           true;
+}
+
 weft_matmul_tiling weft_matmul_tiling_for(const weft_limits *limits,
                                           const weft_matmul_problem *problem)
 {
@@ -433,11 +573,15 @@ weft_matmul_tiling weft_matmul_tiling_for(const weft_limits *limits,
     const weft_dtype dtype = problem->dtype;
     weft_matmul_tiling t = {.vectors = 1, .items = 1, .items_y = 1};
     choose_method(&t, problem);
+    if (uses_vectors && turned_to_thin(&t, limits, problem))
+        return t;
     const facts f = facts_of(problem, t.transposed);
     t.vector_width =
         (int)(uses_vectors ? weft_limits_vector_width(limits, f.sum_bytes, MAX_VECTOR_WIDTH)
                            : spread_vector_width(limits, &f));
     t.depth = t.vector_width;
+    if (uses_vectors && rows_become_direct(&t, limits, problem, &f))
+        return t;
     if (t.method == WEFT_MATMUL_ROWS && uses_vectors)
         vectorized_rows(&t, limits, &f);
     else if (t.method == WEFT_MATMUL_ROWS)
@@ -447,7 +591,7 @@ weft_matmul_tiling weft_matmul_tiling_for(const weft_limits *limits,
     else if (t.method == WEFT_MATMUL_DOTS)
         spread_dots(&t, limits, dtype, &f);
     else if (uses_vectors)
-        vectorized_blocks(&t, limits, dtype, &f);
+        vectorized_blocks(&t, limits, problem, &f);
     else
         spread_blocks(&t, limits, dtype, &f);
     return t;

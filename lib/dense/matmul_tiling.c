@@ -19,6 +19,7 @@ static const char *const names[] = {
     [WEFT_MATMUL_BLOCKS] = "blocks",
     [WEFT_MATMUL_DOTS] = "dots",
     [WEFT_MATMUL_ROWS] = "rows",
+    [WEFT_MATMUL_DIRECT] = "direct",
 };
 
 enum { N_METHODS = sizeof(names) / sizeof(names[0]) };
@@ -149,17 +150,31 @@ static weft_status blocks_check(const weft_matmul_tiling *t, int64_t k)
                           (int64_t)t->items * t->vectors * t->vector_width, WEFT_MATMUL_MAX_EXTENT);
 }
 
+static weft_status direct_check(const weft_matmul_tiling *t, int64_t k)
+{
+    const int64_t panel = (int64_t)t->vectors * t->vector_width;
+    TRY(range_check("vectors", t->vectors, 1, MAX_VECTORS));
+    TRY(range_check("rows", t->rows, 1, MAX_ROWS));
+    TRY(range_check("items", t->items, 1, 1));
+    TRY(range_check("items_y", t->items_y, 1, 1));
+    TRY(range_check("depth", t->depth, 1, WEFT_MATMUL_MARGIN));
+    TRY(range_check("chunk", t->chunk, max_i64(k, 1), WEFT_MATMUL_MAX_EXTENT));
+    TRY(multiple_check("block_rows", t->block_rows, "rows", t->rows, WEFT_MATMUL_MAX_EXTENT));
+    return multiple_check("block_columns", t->block_columns, "vectors x vector_width", panel,
+                          WEFT_MATMUL_MAX_EXTENT);
+}
+
 // The method requires neighbours of B, or of A if transposed, to be adjacent.
 static weft_status along_check(const weft_matmul_tiling *t, const weft_matmul_problem *p)
 {
-    const bool is_rows = t->method == WEFT_MATMUL_ROWS;
+    const bool is_dots = t->method == WEFT_MATMUL_DOTS;
     const bool along_n = t->transposed ? p->a_along_m : p->b_along_n;
     const bool along_k = t->transposed ? p->a_along_k : p->b_along_k;
-    if (t->method != WEFT_MATMUL_BLOCKS && !(is_rows ? along_n : along_k))
+    if (t->method != WEFT_MATMUL_BLOCKS && !(is_dots ? along_k : along_n))
         return fail(WEFT_BAD_ARGUMENT,
                     "matmul: tiling.method is %s%s: neighbours along %s are adjacent then in %s",
                     weft_matmul_method_name(t->method), t->transposed ? ", transposed" : "",
-                    !is_rows        ? "k"
+                    is_dots         ? "k"
                     : t->transposed ? "m"
                                     : "n",
                     t->transposed ? "A" : "B");
@@ -217,9 +232,10 @@ weft_status weft_matmul_tiling_check(const weft_matmul_tiling *t, const weft_lim
     TRY(items_check(t, limits));
     TRY(range_check("chunk", t->chunk, 1, WEFT_MATMUL_MAX_EXTENT));
     TRY(along_check(t, problem));
-    TRY(t->method == WEFT_MATMUL_ROWS   ? rows_check(t, m)
-        : t->method == WEFT_MATMUL_DOTS ? dots_check(t, m)
-                                        : blocks_check(t, problem->k));
+    TRY(t->method == WEFT_MATMUL_ROWS     ? rows_check(t, m)
+        : t->method == WEFT_MATMUL_DOTS   ? dots_check(t, m)
+        : t->method == WEFT_MATMUL_DIRECT ? direct_check(t, problem->k)
+                                          : blocks_check(t, problem->k));
     const int64_t bytes = weft_matmul_local_bytes(t, problem->dtype, m);
     if (t->method != WEFT_MATMUL_ROWS && bytes > clamped_i64(limits->local_bytes))
         return fail(WEFT_BAD_ARGUMENT,

@@ -13,7 +13,8 @@
 typedef enum weft_matmul_method {
     WEFT_MATMUL_BLOCKS = 0, // blocks of C: m, n and k are long
     WEFT_MATMUL_DOTS,       // dot products: few rows of C, B adjacent along k
-    WEFT_MATMUL_ROWS, // rows of C as sums of rows of B, adjacent along n: few rows, or small k
+    WEFT_MATMUL_ROWS,   // rows of C as sums of rows of B, adjacent along n: few rows, or small k
+    WEFT_MATMUL_DIRECT, // blocks of C, nothing staged, B adjacent along n: caches hold it
 } weft_matmul_method;
 
 // "blocks" for WEFT_MATMUL_BLOCKS, and so on; NULL for unknown values. Static storage.
@@ -44,12 +45,14 @@ typedef struct weft_matmul_problem {
 // vectors elements. Local memory has a strip of A, a step of B and the sums of a block, with DOTS
 // all rows of A in one step. With BLOCKS, if several items have a whole block at a time, sums are
 // in registers, strip and step have two buffers each, and there are up to 32768 chunks. With ROWS
-// an item's rows of the block, min(m, rows) of them, have at most rows x vectors vectors.
+// an item's rows of the block, min(m, rows) of them, have at most rows x vectors vectors. With
+// DIRECT groups have one item, and nothing is in local memory.
 //
-// block_rows: with BLOCKS a multiple of items_y x rows; with DOTS at least m. block_columns: with
-// BLOCKS a multiple of items x vectors x vector_width; with ROWS of items x vector_width; with DOTS
-// of items_y x vectors and of vector_width. depth: a multiple of vector_width, with DOTS of items x
-// vector_width; ROWS does not use it.
+// block_rows: with BLOCKS and DIRECT a multiple of items_y x rows; with DOTS at least m.
+// block_columns: with BLOCKS and DIRECT a multiple of items x vectors x vector_width; with ROWS of
+// items x vector_width; with DOTS of items_y x vectors and of vector_width. depth: a multiple of
+// vector_width, with DOTS of items x vector_width; ROWS and DIRECT do not use it. chunk: with
+// DIRECT at least k.
 typedef struct weft_matmul_tiling {
     weft_matmul_method method;
     bool transposed;    // C^T = B^T A^T is computed, and m and n below are exchanged

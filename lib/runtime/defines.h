@@ -46,12 +46,12 @@ typedef struct weft_source {
 
 // One for each .cl file.
 extern const weft_source weft_source_csr_dense, weft_source_csr_transpose, weft_source_dcsr,
-    weft_source_elementwise, weft_source_matmul, weft_source_matmul_dots, weft_source_matmul_rows,
-    weft_source_norm, weft_source_norm_backward, weft_source_norm_scaling, weft_source_probe,
-    weft_source_reduce, weft_source_scan, weft_source_sddmm, weft_source_sddmm_sparse,
-    weft_source_softmax, weft_source_softmax_backward, weft_source_sparse_attention,
-    weft_source_sparse_gather, weft_source_sparse_softmax, weft_source_spgemm_count,
-    weft_source_spgemm_dense, weft_source_spgemm_fill, weft_source_spmm, weft_source_spmm_max_min,
-    weft_source_trial;
+    weft_source_elementwise, weft_source_matmul, weft_source_matmul_direct, weft_source_matmul_dots,
+    weft_source_matmul_rows, weft_source_norm, weft_source_norm_backward, weft_source_norm_scaling,
+    weft_source_probe, weft_source_reduce, weft_source_scan, weft_source_sddmm,
+    weft_source_sddmm_sparse, weft_source_softmax, weft_source_softmax_backward,
+    weft_source_sparse_attention, weft_source_sparse_gather, weft_source_sparse_softmax,
+    weft_source_spgemm_count, weft_source_spgemm_dense, weft_source_spgemm_fill, weft_source_spmm,
+    weft_source_spmm_max_min, weft_source_trial;
 
 #endif
