@@ -199,8 +199,7 @@ static void test_threads(void **state)
     release(4, (cl_mem[]){a, between, out, right});
 }
 
-// A run that fails, as what it waits for does, is over: later runs do not wait for it. (A device may
-// go on with it all the same.)
+// A run fails if what it waits for fails. Later runs do not wait for it.
 static void test_a_run_that_failed(void **state)
 {
     (void)state;
