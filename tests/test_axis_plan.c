@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "axis/axis_plan.h"
+#include "axis/norm_backward_plan.h"
 #include "axis_limits.h"
 #include "base/arithmetic.h"
 #include "random.h"
@@ -507,6 +508,52 @@ static void test_few_vector_widths(void **state)
     }
 }
 
+// ---- dX, dW and db of norms
+
+static bool in_one(weft_axis_tiling *rows, weft_axis_tiling *columns, const weft_limits *limits,
+                   int64_t high, int64_t mid)
+{
+    const weft_axis_problem of_rows = {
+        .high = high,
+        .mid = mid,
+        .numbers = 10,
+        .low_adjacent = true,
+        .mid_adjacent = true,
+        .writes_all = true,
+    };
+    const weft_axis_problem of_columns = {
+        .mid = high, .low = mid, .numbers = 4, .low_adjacent = true, .mid_adjacent = true};
+    return weft_norm_backward_in_one(rows, columns, limits, &of_rows, &of_columns, true);
+}
+
+static void test_norm_backward_in_one(void **state)
+{
+    (void)state;
+    weft_axis_tiling rows = {0}, columns = {0};
+    assert_false(in_one(&rows, &columns, &gpu, 24576, 896));
+    assert_int_equal(rows.run, 0);
+    assert_true(in_one(&rows, &columns, &cpu, 24576, 896));
+    assert_int_equal(rows.run, 24576 / 32);
+    assert_int_equal(rows.grid_y, 32);
+    assert_int_equal(columns.parts, 32);
+    assert_true(in_one(&rows, &columns, &cpu, 32, 128)); // one group
+    assert_int_equal(columns.parts, 1);
+    assert_true(in_one(&rows, &columns, &cpu, INT64_C(1) << 62, 1000)); // of strides 0
+    assert_true(rows.grid_y * rows.run >= INT64_C(1) << 62);
+    assert_true(in_one(&rows, &columns, &cpu, 1001, 13107)); // 8 rows of X and dY, and the sums
+    assert_int_equal(rows.run % rows.unroll, 0);
+    assert_true(columns.parts * rows.run >= 1001);
+    assert_false(in_one(&rows, &columns, &cpu, 1001, 13108));
+    assert_false(in_one(&rows, &columns, &cpu, 1001, 10000000));
+    assert_false(in_one(&rows, &columns, &cpu, 15, 4096)); // less than 8 for each core
+    weft_limits many = cpu;
+    many.compute_units = 64;
+    assert_true(in_one(&rows, &columns, &many, 8192, 4096));
+    assert_int_equal(rows.run, 64);
+    assert_true(in_one(&rows, &columns, &many, 1024, 4096)); // no core idle
+    assert_int_equal(rows.run, 16);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -521,6 +568,7 @@ int main(void)
         cmocka_unit_test(test_random_problems_on_every_profile),
         cmocka_unit_test(test_random_limits),
         cmocka_unit_test(test_few_vector_widths),
+        cmocka_unit_test(test_norm_backward_in_one),
     };
     return cmocka_run_group_tests_name("axis plan", tests, NULL, NULL);
 }

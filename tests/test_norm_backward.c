@@ -333,6 +333,64 @@ static void test_distances_near_the_largest_number(void **state)
     }
 }
 
+// ---- one pass
+
+// Runs the case, and fails unless its plan says what is wanted.
+static void run_as(const rewrite_case *of, const char *wanted)
+{
+    rewrite_operands o;
+    rewrite_create(&o, ctx, of);
+    const char *words = rewrite_words(&o);
+    if (wanted && !strstr(words, wanted))
+        fail_msg("%s is not in: %s", wanted, words);
+    rewrite_call(&o);
+    rewrite_check(&o);
+    rewrite_destroy(&o);
+}
+
+// Several groups, the last of fewer rows than are added at a time, and a group alone; rows of whole
+// vectors, of a narrower last one, and of less than one. w may have gaps: then there are several
+// passes.
+static void test_in_one_pass(void **state)
+{
+    (void)state;
+    static const int64_t shapes[][2] = {{603, 37}, {203, 128}, {19, 48}, {4003, 5}};
+    const bool has_vectors = weft_context_limits(ctx)->vector_width > 1;
+    for (int op = LAYER_NORM_BACKWARD; op <= RMS_NORM_BACKWARD; op++)
+        for (uint64_t i = 0; i < (is_reduced ? 2 : 16); i++) {
+            const rewrite_case of = {.seed = 500 + i,
+                                     .op = (rewrite_op)op,
+                                     .dtype = dtypes[i / 4],
+                                     .ndim = 2,
+                                     .shape = {shapes[i % 4][0], shapes[i % 4][1]},
+                                     .axis = 1,
+                                     .number = 1e-5,
+                                     .has_weight = i % 3 == 2,
+                                     .wants_dw = i % 5 > 0,
+                                     .wants_db = i % 4 > 0 || i % 5 == 0,
+                                     .numbers = i % 2 ? FAR_AWAY : FRACTIONS};
+            if (rewrite_is_possible(ctx, &of))
+                run_as(&of, has_vectors && !of.has_weight ? "dX, dW and db in one pass: " : NULL);
+        }
+}
+
+// Rows at several distances: several passes.
+static void test_uneven_rows(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 520; seed < (is_reduced ? 522 : 528); seed++) {
+        const rewrite_case of = {.seed = seed,
+                                 .op = LAYER_NORM_BACKWARD,
+                                 .ndim = 3,
+                                 .shape = {5, 7, 48},
+                                 .axis = 1,
+                                 .number = 1e-5,
+                                 .wants_dw = true,
+                                 .in_layout = LAYOUT_SLICED};
+        run_as(&of, "; dW and db: ");
+    }
+}
+
 // ---- numbers that are known
 
 enum { N = 4 };
@@ -573,6 +631,8 @@ int main(void)
         cmocka_unit_test(test_every_tiling_of_dx),
         cmocka_unit_test(test_every_tiling_of_dw),
         cmocka_unit_test(test_long_sums),
+        cmocka_unit_test(test_in_one_pass),
+        cmocka_unit_test(test_uneven_rows),
         cmocka_unit_test(test_scales_come_together),
         cmocka_unit_test(test_distances_near_the_largest_number),
         cmocka_unit_test(test_no_numbers),

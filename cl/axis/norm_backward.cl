@@ -10,6 +10,7 @@
 //   norm_backward_lines  one sweep computes moments of x and sums with g, then dX is written
 //   norm_backward_parts  if mid is divided into parts: the state of each part
 //   norm_backward_apply  writes each part with the combined state of all
+//   norm_backward_columns  norm_backward_lines, and the sums for dW and db of each group's rows
 //
 // With SAVES_STATISTICS r and mean are written to `statistics`, for norm_scaling.cl.
 // The host guarantees what reduce.cl requires; dX is the same memory as X or dY, or shares none.
@@ -21,6 +22,9 @@
 #endif
 #ifndef WEIGHTED // 1: there is w
 #define WEIGHTED 1
+#endif
+#ifndef COLUMNS // 1: dW and db are computed beside dX, row by row
+#define COLUMNS 0
 #endif
 #ifndef SAVES_STATISTICS // 1: r and mean of each row are written
 #define SAVES_STATISTICS 0
@@ -135,7 +139,9 @@ INLINE operands operands_of(const view *x, global const T *X, const view *dy, gl
     GET_VIEW(dx);                                                                                  \
     const operands o = operands_of(&x, X, &dy, dY, &weight_view, weight, &dx, dX, scratch)
 
-#if !PARTED
+#if COLUMNS
+#include "axis/norm_columns.clh"
+#elif !PARTED
 #if SAVES_STATISTICS
 kernel GROUP void norm_backward_lines(OPERANDS, global char *scratch)
 #else

@@ -16,4 +16,15 @@
     AND P(NUMBER(ACC), epsilon)                                                                    \
     AND P(LONG, found)
 
+// The further ones of norm_backward_columns.
+#define NORM_COLUMNS_PARAMETERS(P, AND)                                                            \
+    P(OUT(T), dW)                                                                                  \
+    AND P(OUT(T), dB)                                                                              \
+    AND P(LONG, dw_start)                                                                          \
+    AND P(LONG, dw_step)                                                                           \
+    AND P(LONG, db_start)                                                                          \
+    AND P(LONG, db_step)                                                                           \
+    AND P(INT, writes)                                                                             \
+    AND P(OUT(char), scratch)
+
 #endif

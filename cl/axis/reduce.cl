@@ -67,7 +67,8 @@
 #define FILLED  (!IS_SPREAD && !IS_PLACE)
 #define SQUARED (OP == OP_NORM2 || IS_SPREAD)
 // Few rounds lose few digits; rows have their sums in registers.
-#define ROUNDS (IS_SUM && VECTOR_WIDTH > 1 && !ROWS ? 4 : 1)
+#define TOUCHES_PAGES (IS_SUM || IS_EXTREME)
+#define ROUNDS        (IS_SUM && VECTOR_WIDTH > 1 && !ROWS ? 4 : 1)
 // If lanes run along mid, VECTOR_WIDTH highs are swept before their lanes are combined, all at
 // once, which costs little more than for one of them.
 #define BY_ROWS (ROWS && !PARTED && VECTOR_WIDTH > 1 && VECTORS == 1 && ITEMS == 1 && ITEMS_Y == 1)

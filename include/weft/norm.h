@@ -86,7 +86,8 @@ typedef struct weft_norm_backward_params {
     const weft_tensor *db;      // gradient by b; NULL: not computed
     const char *tiling;         // of dX. NULL: weft chooses; else as weft_norm_backward_describe()
                                 // prints it
-    const char *scaling_tiling; // of dW and db, if they are computed: the same
+    const char *scaling_tiling; // of dW and db, if they are computed: the same. With either they
+                                // are computed after dX, else maybe beside it
     cl_mem workspace;           // the caller's scratch memory; NULL: the context's pool
     cl_uint n_wait;             // events to wait for
     const cl_event *wait;

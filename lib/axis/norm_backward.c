@@ -7,6 +7,7 @@
 
 #include "axis/norm_backward_axes.h"
 #include "axis/norm_backward_parameters.h"
+#include "axis/norm_backward_plan.h"
 #include "axis/norm_operands.h"
 #include "axis/norm_scaling_parameters.h"
 #include "axis/sweep.h"
@@ -20,6 +21,8 @@
 
 enum { OF_X, OF_DY, OF_WEIGHT, OF_DX, OF_DW, OF_DB };
 
+enum { WRITES_DW = 1, WRITES_DB = 2 }; // as in norm_columns.clh
+
 // Arguments of a call besides its operands.
 typedef struct {
     bool is_rms;
@@ -29,12 +32,14 @@ typedef struct {
 } numbers;
 
 // dX is written first, then two kernels compute dW and db from X and dY. Scratch memory holds the
-// statistics of rows and, from `found` bytes on, the states of parts, of dX first.
+// statistics of rows and, from `found` bytes on, the states of parts, of dX first. Or all are
+// computed in one pass, and scratch memory holds the sums of groups.
 typedef struct {
     weft_state head;
     weft_dtype dtype;
     int64_t rows;       // 0: dW and db become 0, and `dx` has no kernels
     bool needs_scaling; // dW or db is required, and `scaling` is planned
+    bool in_one;        // pass; of `scaling` only `apply` is run, if there are several groups
     weft_sweep dx;      // operands of its axes: X, dY, dX, then w, dW and db if given
     weft_sweep scaling; // X, dY, then dW and db if given
     cl_long found;
@@ -142,13 +147,19 @@ static weft_status dx_prepare(state *s, const weft_call *call)
                                                .parts = "norm_backward_parts",
                                                .apply = "norm_backward_apply",
                                                .needs_registers = true};
+    static const weft_sweep_kernels in_one = {.source = &weft_source_norm_backward,
+                                              .lines = "norm_backward_columns",
+                                              .needs_registers = true};
     const numbers *given = call->own;
     weft_defines defines = {.length = 0};
     weft_defines_add_dtype(&defines, "DTYPE", s->dtype);
     weft_defines_add(&defines, "RMS", given->is_rms);
     weft_defines_add(&defines, "WEIGHTED", call->operands[OF_WEIGHT] != NULL);
-    weft_defines_add(&defines, "SAVES_STATISTICS", s->needs_scaling);
-    return weft_sweep_prepare(&s->dx, call, "tiling", call->operands[OF_DX], &kernels, &defines);
+    if (s->in_one)
+        weft_defines_add(&defines, "COLUMNS", 1);
+    weft_defines_add(&defines, "SAVES_STATISTICS", s->needs_scaling && !s->in_one);
+    return weft_sweep_prepare(&s->dx, call, "tiling", call->operands[OF_DX],
+                              s->in_one ? &in_one : &kernels, &defines);
 }
 
 static weft_status scaling_prepare(state *s, const weft_call *call)
@@ -156,11 +167,14 @@ static weft_status scaling_prepare(state *s, const weft_call *call)
     static const weft_sweep_kernels kernels = {.source = &weft_source_norm_scaling,
                                                .parts = "norm_scaling_parts",
                                                .apply = "norm_scaling_join"};
+    static const weft_sweep_kernels join = {.source = &weft_source_norm_scaling,
+                                            .apply = "norm_scaling_join"};
     const numbers *given = call->own;
     weft_defines defines = {.length = 0};
     weft_defines_add_dtype(&defines, "DTYPE", s->dtype);
     weft_defines_add(&defines, "RMS", given->is_rms);
-    TRY(weft_sweep_prepare(&s->scaling, call, "scaling_tiling", NULL, &kernels, &defines));
+    TRY(weft_sweep_prepare(&s->scaling, call, "scaling_tiling", NULL, s->in_one ? &join : &kernels,
+                           &defines));
     if (s->rows == 0)
         weft_walk_clear(&s->scaling.walk);
     return WEFT_OK;
@@ -173,7 +187,7 @@ static weft_status scratch_for(state *s, const weft_call *call)
     weft_scratch scratch = {0};
     int64_t n = 0;
     const bool fits = weft_walk_pitch(s->rows, &n) && mul_i64(n, given->is_rms ? 1 : 3, &n);
-    if (s->needs_scaling && fits)
+    if (s->needs_scaling && !s->in_one && fits)
         weft_scratch_add(&scratch, n, dtype);
     s->found = (cl_long)scratch.bytes;
     const size_t dx = s->dx.scratch_bytes, scaling = s->scaling.scratch_bytes;
@@ -186,10 +200,21 @@ static weft_status scratch_for(state *s, const weft_call *call)
     return WEFT_OK;
 }
 
+// One pass has tilings of its own, which the sweeps take as if they were the caller's.
+static void choose_passes(state *s, const weft_call *call)
+{
+    if (s->in_one || s->rows == 0 || !s->needs_scaling || s->dx.is_forced || s->scaling.is_forced)
+        return;
+    s->in_one = s->dx.is_forced = s->scaling.is_forced =
+        weft_norm_backward_in_one(&s->dx.tiling, &s->scaling.tiling, &call->ctx->limits,
+                                  &s->dx.problem, &s->scaling.problem, s->dx.axes.n_high <= 1);
+}
+
 static weft_status plan(void *memory, const weft_call *call, const weft_limits *limits)
 {
     state *s = memory;
     (void)limits; // each sweep starts from the device's
+    choose_passes(s, call);
     if (s->rows > 0)
         TRY(dx_prepare(s, call));
     if (s->needs_scaling)
@@ -201,7 +226,8 @@ static weft_status plan(void *memory, const weft_call *call, const weft_limits *
 
 typedef struct {
     NORM_BACKWARD_PARAMETERS(FIELD, )
-} dx_arguments;
+    NORM_COLUMNS_PARAMETERS(FIELD, )
+} columns_arguments;
 
 typedef struct {
     NORM_SCALING_PARTS_PARAMETERS(FIELD, )
@@ -211,15 +237,15 @@ typedef struct {
     NORM_SCALING_JOIN_PARAMETERS(FIELD, )
 } join_arguments;
 
-static weft_status enqueue_dx(weft_launch *launch, const state *s, const weft_call *call,
-                              cl_mem scratch)
+// The arguments of dX.
+static columns_arguments dx_arguments_of(const state *s, const weft_call *call)
 {
     const numbers *given = call->own;
     const weft_tensor *X = call->operands[OF_X], *dY = call->operands[OF_DY];
     const weft_tensor *dX = call->operands[OF_DX];
     // For a missing w X is passed, and not read as such.
     const weft_tensor *weight = call->operands[OF_WEIGHT] ? call->operands[OF_WEIGHT] : X;
-    const dx_arguments own = {
+    return (columns_arguments){
         .walk = s->dx.walk,
         .x = weft_sweep_input(&s->dx, 0, X, dX),
         .dy = weft_sweep_input(&s->dx, 1, dY, dX),
@@ -232,9 +258,39 @@ static weft_status enqueue_dx(weft_launch *launch, const state *s, const weft_ca
         .epsilon = weft_number_of(s->dtype, given->epsilon),
         .found = s->found,
     };
-    const dx_arguments *a = &own;
+}
+
+static weft_status enqueue_dx(weft_launch *launch, const state *s, const weft_call *call,
+                              cl_mem scratch)
+{
+    const columns_arguments own = dx_arguments_of(s, call), *a = &own;
     const weft_argument list[] = {NORM_BACKWARD_PARAMETERS(LISTED, COMMA)};
     return weft_sweep_enqueue(launch, &s->dx, scratch, sizeof(list) / sizeof(list[0]), list);
+}
+
+// One group writes dW and db itself. For a missing one the other one is passed, and not written as
+// such.
+static weft_status enqueue_columns(weft_launch *launch, const state *s, const weft_call *call,
+                                   cl_mem scratch)
+{
+    const weft_tensor *dW = call->operands[OF_DW], *db = call->operands[OF_DB];
+    const int first = call->operands[OF_WEIGHT] ? 4 : 3; // dW or db
+    const weft_view dw_view = weft_view_of(&s->dx.axes, first);
+    const weft_view db_view = weft_view_of(&s->dx.axes, s->dx.axes.n_operands - 1);
+    columns_arguments own = dx_arguments_of(s, call), *a = &own;
+    own.dW = (dW ? dW : db)->buffer;
+    own.dB = (db ? db : dW)->buffer;
+    own.dw_start = dw_view.start;
+    own.dw_step = dw_view.mid;
+    own.db_start = db_view.start;
+    own.db_step = db_view.mid;
+    if (s->scaling.tiling.parts == 1)
+        own.writes = (dW ? WRITES_DW : 0) | (db ? WRITES_DB : 0);
+    own.scratch = scratch;
+    const weft_argument list[] = {NORM_BACKWARD_PARAMETERS(LISTED, COMMA),
+                                  NORM_COLUMNS_PARAMETERS(LISTED, COMMA)};
+    return weft_sweep_enqueue_kernel(launch, &s->dx, s->dx.kernels[0],
+                                     sizeof(list) / sizeof(list[0]), list);
 }
 
 static weft_status enqueue_scaling(weft_launch *launch, const state *s, const weft_call *call,
@@ -284,6 +340,10 @@ static weft_status run(weft_launch *launch, const void *memory, const weft_call 
                        cl_mem scratch)
 {
     const state *s = memory;
+    if (s->in_one) {
+        TRY(enqueue_columns(launch, s, call, scratch));
+        return s->scaling.tiling.parts > 1 ? enqueue_join(launch, s, call, scratch) : WEFT_OK;
+    }
     if (s->rows > 0)
         TRY(enqueue_dx(launch, s, call, scratch));
     if (!s->needs_scaling)
@@ -301,6 +361,8 @@ static int print(const void *memory, const weft_call *call, char *text, size_t s
         weft_sweep_print(&s->dx, dx, sizeof(dx));
     if (!s->needs_scaling)
         return snprintf(text, size, "%s", dx);
+    if (s->in_one)
+        return snprintf(text, size, "dX, dW and db in one pass: %s", dx);
     weft_sweep_print(&s->scaling, scaling, sizeof(scaling));
     return snprintf(text, size, "dX: %s; dW and db: %s", dx, scaling);
 }
