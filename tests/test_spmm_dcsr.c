@@ -203,7 +203,7 @@ static void test_far_rows_as_planned(void **state)
 static void test_every_order(void **state)
 {
     (void)state;
-    for (int schedule = WEFT_SPMM_ROW_SCHEDULE_GIVEN; schedule <= WEFT_SPMM_ROW_SCHEDULE_QUEUE;
+    for (int schedule = WEFT_SPMM_ROW_SCHEDULE_GIVEN; schedule <= WEFT_SPMM_ROW_SCHEDULE_REUSE;
          schedule++)
         for (uint64_t seed = 0; seed < (is_reduced ? 2 : 8); seed++) {
             const variant v = {.tiling = &spmm_spread};

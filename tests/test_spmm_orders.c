@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// SpMM with every row schedule of a plan: the one that it chooses, the rows that it lists, and
-// the same products whatever it is.
+// SpMM with every row schedule of a plan: its choice, the rows listed, and the same products.
 #include "sparse/spmm_pattern.h"
 #include "sparse/spmm_tiling.h"
 #include "spmm_arguments.h"
@@ -232,8 +231,9 @@ static void test_what_is_asked_for(void **state)
         [WEFT_SPMM_ROW_SCHEDULE_ALTERNATING] = "; runs of rows alternating, as asked for",
         [WEFT_SPMM_ROW_SCHEDULE_QUEUE] =
             "; rows sorted by length and taken from a queue, as asked for",
+        [WEFT_SPMM_ROW_SCHEDULE_REUSE] = "; rows ordered for reuse (a cache of ",
     };
-    for (int schedule = WEFT_SPMM_ROW_SCHEDULE_GIVEN; schedule <= WEFT_SPMM_ROW_SCHEDULE_QUEUE;
+    for (int schedule = WEFT_SPMM_ROW_SCHEDULE_GIVEN; schedule <= WEFT_SPMM_ROW_SCHEDULE_REUSE;
          schedule++) {
         lengths_case of;
         char text[512];
@@ -249,15 +249,15 @@ static void test_names(void **state)
 {
     (void)state;
     weft_spmm_row_schedule found = WEFT_SPMM_ROW_SCHEDULE_SNAKE;
-    for (int schedule = 0; schedule <= WEFT_SPMM_ROW_SCHEDULE_QUEUE; schedule++) {
+    for (int schedule = 0; schedule <= WEFT_SPMM_ROW_SCHEDULE_REUSE; schedule++) {
         assert_true(weft_spmm_row_schedule_find(
             weft_spmm_row_schedule_name((weft_spmm_row_schedule)schedule), &found));
         assert_int_equal(found, schedule);
     }
     assert_false(weft_spmm_row_schedule_find("spiral", &found));
     assert_false(weft_spmm_row_schedule_find(NULL, &found));
-    assert_int_equal(found, WEFT_SPMM_ROW_SCHEDULE_QUEUE);
-    assert_null(weft_spmm_row_schedule_name((weft_spmm_row_schedule)6));
+    assert_int_equal(found, WEFT_SPMM_ROW_SCHEDULE_REUSE);
+    assert_null(weft_spmm_row_schedule_name((weft_spmm_row_schedule)7));
     assert_null(weft_spmm_row_schedule_name((weft_spmm_row_schedule)-1));
 }
 
@@ -268,12 +268,12 @@ static void test_no_such_order(void **state)
     plan_lengths(&of, spread, 4, even, 1, 0, WEFT_SPMM_ROW_SCHEDULE_GIVEN);
     for (int i = 0; i < 2; i++) {
         weft_spmm_plan *plan = of.plan;
-        const weft_spmm_row_schedule schedule = (weft_spmm_row_schedule)(i == 0 ? 6 : -1);
+        const weft_spmm_row_schedule schedule = (weft_spmm_row_schedule)(i == 0 ? 7 : -1);
         assert_int_equal(weft_spmm_plan_create(&plan, spread, weft_context_queue(spread), &of.A,
                                                WEFT_SPMM_PLAN(.row_schedule = schedule)),
                          WEFT_BAD_ARGUMENT);
         assert_null(plan);
-        assert_says(i == 0 ? "spmm_plan: row_schedule is 6: no weft_spmm_row_schedule"
+        assert_says(i == 0 ? "spmm_plan: row_schedule is 7: no weft_spmm_row_schedule"
                            : "spmm_plan: row_schedule is -1: no weft_spmm_row_schedule");
     }
     forget_lengths(&of);
@@ -301,7 +301,7 @@ static void test_every_order(void **state)
     static const sparse_rows rows[] = {ROWS_EMPTY, ROWS_ONE_FULL, ROWS_RANDOM, ROWS_SPARSE};
     weft_context *const contexts[] = {vectorized, spread};
     for (int i = 0; i < 2; i++)
-        for (int schedule = WEFT_SPMM_ROW_SCHEDULE_GIVEN; schedule <= WEFT_SPMM_ROW_SCHEDULE_QUEUE;
+        for (int schedule = WEFT_SPMM_ROW_SCHEDULE_GIVEN; schedule <= WEFT_SPMM_ROW_SCHEDULE_REUSE;
              schedule++)
             for (int j = 0; j < (is_reduced ? 4 : 8); j++) {
                 spmm_case of = schedule_case((uint64_t)(100 * i + 10 * schedule + j),
@@ -404,7 +404,7 @@ static void test_same_bits_in_every_order(void **state)
         of.rows = ROWS_RANDOM;
         of.tiling = &tilings[i];
         void *want = bits_of(spread, of, WEFT_SPMM_ROW_SCHEDULE_GIVEN, &bytes);
-        for (int schedule = WEFT_SPMM_ROW_SCHEDULE_SORTED; schedule <= WEFT_SPMM_ROW_SCHEDULE_QUEUE;
+        for (int schedule = WEFT_SPMM_ROW_SCHEDULE_SORTED; schedule <= WEFT_SPMM_ROW_SCHEDULE_REUSE;
              schedule++) {
             void *got = bits_of(spread, of, (weft_spmm_row_schedule)schedule, &bytes);
             if (memcmp(got, want, bytes) != 0)

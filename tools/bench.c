@@ -3,6 +3,7 @@
 #include "bench.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,6 +22,7 @@
 #include "progress.h"
 
 static const double SHORT_MS = 0.2;
+static const double MOST_TO_UNPLANNED = 1.03; // a planned product's time, by chance
 
 // Sets by name: besides those of bench_axis_cases.h and bench_sparse_cases.h.
 enum {
@@ -156,6 +158,8 @@ static json_t *case_json(const bench_case *it)
     json_t *object = report_json(&it->report);
     json_object_set_new(object, "bound", json_string("FMA"));
     json_object_set_new(object, "planned", json_boolean(it->planned));
+    if (!isnan(it->to_unplanned))
+        json_object_set_new(object, "to_unplanned", report_number(it->to_unplanned, 4));
     return object;
 }
 
@@ -253,6 +257,26 @@ static void print_transposed(const bench_cases *cases)
                slow->name);
 }
 
+// How often plans lose, by rounds in which both took their turns.
+static void print_planned(const bench_cases *cases)
+{
+    const bench_case *worst = NULL;
+    size_t count = 0, slower = 0;
+    for (size_t i = 0; i < cases->count; i++) {
+        const bench_case *it = &cases->items[i];
+        if (isnan(it->to_unplanned))
+            continue;
+        count++;
+        slower += it->to_unplanned > MOST_TO_UNPLANNED;
+        if (worst == NULL || it->to_unplanned > worst->to_unplanned)
+            worst = it;
+    }
+    if (worst != NULL)
+        printf("\ntime with a plan: in %zu of %zu cases more than %.2f of that without, at most "
+               "%.2f (%s)\n",
+               slower, count, MOST_TO_UNPLANNED, worst->to_unplanned, worst->name);
+}
+
 // The worst comparable values of the table, among cases that are long enough.
 static void print_summary(const bench_cases *cases)
 {
@@ -348,6 +372,7 @@ static void print_table(const bench_job *job)
     bench_limits_print(job->limits, stdout);
     if (job->cases.count > 0) {
         print_rows(&job->cases);
+        print_planned(&job->cases);
         print_summary(&job->cases);
         print_transposed(&job->cases);
     }

@@ -2,6 +2,7 @@
 // SpMM, timed: one set of cases after another.
 #include "bench_spmm.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -268,6 +269,15 @@ static timed_report new_report(const bench_stage *stage, const bench_runner *run
     return report;
 }
 
+// A planned runner is followed by the one without, but for A^T.
+static double ratio_to_unplanned(const bench_stage *stage, const bench_runner *runner,
+                                 size_t n_runs)
+{
+    return runner->params.plan != NULL && ways_of(stage) > 1
+               ? timing_ratio(runner[1].runs_ms, runner->runs_ms, n_runs)
+               : NAN;
+}
+
 static bool report_runner(bench_cases *cases, const bench_stage *stage, bench_runner *runner,
                           size_t even, double limit, size_t n_runs, complaint *why)
 {
@@ -275,6 +285,7 @@ static bool report_runner(bench_cases *cases, const bench_stage *stage, bench_ru
     if (it == NULL)
         return false;
     *it = (bench_case){.planned = runner->params.plan != NULL,
+                       .to_unplanned = ratio_to_unplanned(stage, runner, n_runs),
                        .is_layer = runner->matrix->source == BENCH_LAYER,
                        .even = even};
     memcpy(it->name, runner->matrix->name, sizeof(it->name));

@@ -13,7 +13,9 @@ typedef struct bench_case {
     char name[128];
     char plan[512]; // in words
     bool planned;
-    bool is_layer; // generated
+    double to_unplanned; // planned: its time as a multiple of that without, the median of rounds;
+                         // else NaN
+    bool is_layer;       // generated
     size_t even; // index of the set's most even case that is planned or not like this one; its own
                  // for that one
     timed_report report; // set-up is the making of the plan, 0 without

@@ -12,8 +12,8 @@ static const struct argp_option options[] = {
     {"reduce", OPTION_REDUCE, "WHAT", 0,
      "Reduction of each row's products: sum, mean, max or min (default: sum)", 0},
     {"order", OPTION_ORDER, "ORDER", 0,
-     "Row schedule of the plan: given, sorted, snake, alternating or queue (default: chosen for A "
-     "and the device)",
+     "Row schedule of the plan: given, sorted, snake, alternating, queue or reuse (default: "
+     "chosen for A and the device)",
      0},
     {"no-plan", OPTION_NO_PLAN, NULL, 0, "Multiply without a plan, as for a single product", 0},
     {0},

@@ -27,6 +27,9 @@
 #ifndef MEAN // sums are divided by the number of the row's entries
 #define MEAN 0
 #endif
+#ifndef FETCHES_ROWS // rows come in an order for reuse of B: no prefetcher finds them
+#define FETCHES_ROWS 0
+#endif
 
 #include "sparse/n_tiles.clh"
 
@@ -373,6 +376,43 @@ INLINE void finish_sums(ACCS *sums, int n, global const OFFSET *offsets, int row
         write_row(sums, alpha, beta, BIAS_OF(row), out + row * c_row, C_STRIDE, c);                \
     } while (0)
 
+#if FETCHES_ROWS
+#define ROWS_AHEAD   max(16 / VECTORS, 2)
+#define MOST_FETCHED 64 // entries of a row: the processor finds the others by itself
+
+// Prefetches a row's entries, and the item's columns of its row of C.
+INLINE void fetch_row_ahead(const row_entries next, const entries A, global const RESULT_T *out,
+                            long stride, const columns c)
+{
+    const int line = 64 / (int)sizeof(INDEX);
+    for (long e = next.start; e < min(next.stop, next.start + MOST_FETCHED); e += line) {
+        FETCH_AHEAD((size_t)(A.indices + e), 1);
+        if (PERMUTED)
+            FETCH_AHEAD((size_t)(A.source + e), 1);
+        else
+            FETCH_AHEAD((size_t)(A.values + e), 1);
+    }
+#pragma unroll
+    for (int v = 0; v < VECTORS; ++v)
+        FETCH_TO_WRITE((size_t)(out + c.column[v] * stride));
+}
+
+// The same for the row that comes ROWS_AHEAD later in the order; and of one that comes later still
+// the place of its entries.
+#define FETCH_ROWS_AHEAD(row_block, i)                                                             \
+    do {                                                                                           \
+        const long item = (row_block)*ROWS_PER_GROUP + get_local_id(1);                            \
+        const long later = item * rows_per_item + (i) + 2 * ROWS_AHEAD;                            \
+        if (later < n_ordered && order[later] >= 0)                                                \
+            FETCH_AHEAD((size_t)(offsets + offsets_start + order[later]), 1);                      \
+        const row_entries next = ROW_AT(row_block, (i) + ROWS_AHEAD);                              \
+        if (next.row >= 0)                                                                         \
+            fetch_row_ahead(next, A, out + OUT_ROW(next.row) * c_row, C_STRIDE, c);                \
+    } while (0)
+#else
+#define FETCH_ROWS_AHEAD(row_block, i) (void)0
+#endif
+
 kernel ROW_SPLIT_GROUP void spmm_csr_rows(PATTERN, DENSE_B, DENSE_C, SCALARS, ROW_BLOCKS)
 {
     DECLARE_SHARED
@@ -400,6 +440,7 @@ kernel ROW_SPLIT_GROUP void spmm_csr_rows(PATTERN, DENSE_B, DENSE_C, SCALARS, RO
 #else
         for (int i = 0; i < rows_per_item; ++i) {
             const row_entries mine = ROW_AT(row_block, i);
+            FETCH_ROWS_AHEAD(row_block, i);
             ACCS sums[VECTORS];
             sum_entries(sums, A, mine.start, mine.stop, matrix, c, S);
             if (PART == 0 && mine.row >= 0)

@@ -40,9 +40,11 @@ typedef enum weft_spmm_row_schedule {
                                   // queue as they finish. SORTED if one group could not take all
                                   // of them (limits' max_iterations), or scratch memory has no
                                   // room
+    WEFT_SPMM_ROW_SCHEDULE_REUSE, // neighbours name the same columns, so that rows of B are found
+                                  // in a cache
 } weft_spmm_row_schedule;
 
-// "default", "given", "sorted", "snake", "alternating" or "queue"; NULL for other values.
+// "default", "given", "sorted", "snake", "alternating", "queue" or "reuse"; NULL for other values.
 WEFT_API const char *weft_spmm_row_schedule_name(weft_spmm_row_schedule schedule);
 
 // Finds the row schedule of that name. If there is none, or `name` is NULL: false, and `schedule`,
@@ -65,11 +67,15 @@ typedef struct weft_spmm_plan_params {
 
 // Analyses A's pattern once, for many products: reads it back and blocks until done. Long rows are
 // cut into row chunks. If row lengths vary, rows are then reordered. On a CPU runs alternate,
-// unless neighbouring rows already balance the cores. On a GPU rows are sorted if all groups are
+// unless rows as they come already balance the cores. On a GPU rows are sorted if all groups are
 // resident at once or lengths vary by more than their mean, else distributed in a snake. A queue is
-// used only on request, because devices start groups while others end. weft_spmm_describe() prints
-// the row schedule and the reason. If A, or some of its rows, are dense enough, a CPU's plan also
-// cuts their entries at the ends of the k-blocks of B of a product with 128 columns.
+// used only on request, because devices start groups while others end. Rows that would come in A's
+// order are ordered for reuse if B, with 128 columns, is larger than half of the last cache, and a
+// simulated cache misses often enough in A's order and less in the other; that takes about as long
+// as three products. Products whose n is too small for it then keep A's order.
+// weft_spmm_describe() prints the row schedule and the reason, and cost and gain of an order for
+// reuse. If A, or some of its rows, are dense enough and B has many k-blocks, a CPU's plan also
+// cuts their entries at the ends of the k-blocks of a B of 128 columns.
 //
 // The plan owns its device memory and does not refer to A's. It is valid for every product with the
 // same pattern and any values, B, C, n and batch: weft_spmm() checks sizes and index types, and

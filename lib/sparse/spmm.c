@@ -99,9 +99,9 @@ static void set_rows(product *p)
     const weft_spmm_tiling *tiling = &p->s->tiling;
     parameters *v = &p->values;
     v->rows_per_item = tiling->rows_per_item;
-    v->has_order = plan && plan->order;
+    v->has_order = p->s->has_order;
     v->order = v->has_order ? plan->order : v->offsets;
-    v->n_ordered = (cl_int)(plan ? plan->n_ordered : p->s->problem.m);
+    v->n_ordered = (cl_int)(v->has_order ? plan->n_ordered : p->s->problem.m);
     v->n_row_chunks = (cl_int)p->s->cut.n;
     v->has_list = plan && plan->row_chunks;
     v->list = v->has_list ? plan->row_chunks : v->offsets;
@@ -451,7 +451,9 @@ static const char *rows_words(const weft_spmm_state *s, const weft_call *call, c
 static const char *schedule_words(const weft_spmm_state *s, const weft_spmm_plan *plan, char *text,
                                   size_t size)
 {
-    if (s->is_planned)
+    if (s->is_planned && plan->order && !s->has_order)
+        snprintf(text, size, "rows as given, as those of B are near or narrow");
+    else if (s->is_planned)
         weft_spmm_row_schedule_print(plan, s->unqueued, text, size);
     else if (plan)
         snprintf(text, size,
@@ -466,7 +468,7 @@ int weft_spmm_print(const void *state, const weft_call *call, char *text, size_t
 {
     const weft_spmm_state *s = state;
     const weft_spmm_numbers *given = call->own;
-    char tiling[256], schedule[192], rows[64], ends[64];
+    char tiling[256], schedule[256], rows[64], ends[64];
     weft_spmm_tiling_print(&s->tiling, tiling, sizeof(tiling));
     return snprintf(text, size, "%s; %s%s, %" PRId64 " row chunks of long rows%s%s%s", tiling,
                     schedule_words(s, given->plan, schedule, sizeof(schedule)),

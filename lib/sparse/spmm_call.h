@@ -50,7 +50,8 @@ typedef struct weft_spmm_state {
     weft_dtype result_dtype, argument_dtype;
     weft_dense B, C, arguments; // vectors as matrices of one column; only strides are set
     weft_spmm_tiling tiling;    // from the check if the caller forces it, else from the plan
-    bool is_planned;            // uses the plan object's row order and row chunks; else A's order
+    bool is_planned;            // uses the plan object's row chunks, and no order but its own
+    bool has_order;             // and its row order, if it has one; else A's
     bool has_segments;          // and uses its segments
     weft_row_chunks cut;        // row chunks: the plan object's, or the largest possible number
     int64_t n_tiles;

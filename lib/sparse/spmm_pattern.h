@@ -12,6 +12,7 @@ typedef enum weft_spmm_row_schedule_reason {
     WEFT_SPMM_ROW_SCHEDULE_BALANCED, // they vary, but neighbouring rows give each unit its share
     WEFT_SPMM_ROW_SCHEDULE_UNEVEN,   // they vary
     WEFT_SPMM_ROW_SCHEDULE_CUT,      // they hardly vary, but long rows are cut
+    WEFT_SPMM_ROW_SCHEDULE_NEARER,   // in that order rows of B are found in a cache
 } weft_spmm_row_schedule_reason;
 
 struct weft_spmm_plan {
@@ -29,8 +30,14 @@ struct weft_spmm_plan {
     int64_t resident_row_blocks; // row blocks that are then resident at once
     weft_spmm_row_schedule row_schedule;
     weft_spmm_row_schedule_reason row_schedule_reason;
-    int64_t n_ordered; // elements of `order`; -1 where a group lacks a row
-    cl_mem order;      // i32: numbers of rows; NULL: rows in A's order
+    // For an order for reuse, estimated for products with 128 columns.
+    bool is_b_near;              // k-blocks or a copy bring B near anyway
+    int64_t b_row_bytes;         // of a row of B in an n-tile
+    int64_t cache_rows;          // such rows that a cache has room for
+    double given_misses, misses; // fractions of reads of rows of B: in A's order, in that order
+    double reuse_ms;             // time to find it
+    int64_t n_ordered;           // elements of `order`; -1 where a group lacks a row
+    cl_mem order;                // i32: numbers of rows; NULL: rows in A's order
     int64_t n_row_chunks;
     cl_mem row_chunks; // i64: the number p of each: it begins at entry p * row_chunk; NULL: none
 

@@ -134,6 +134,11 @@ static bool has_dense_rows(int *from, double density, const weft_caches *near,
     return true;
 }
 
+static int k_block_rows(int64_t bytes, int64_t row_bytes)
+{
+    return (int)min_i64(max_i64(bytes, K_BLOCK_BYTES) / row_bytes, WEFT_SPARSE_MARGIN);
+}
+
 // A k-block pays if its rows of B are read several times while they are in a near cache, and each
 // row of A has several entries in it. So A must be dense enough, with a lower limit if B is far
 // away, or k-blocks are only for rows that are. A sparser A requires a larger k-block, to amortise
@@ -142,12 +147,15 @@ static int64_t k_block_bytes(int *from, const weft_caches *near, const weft_spmm
                              int64_t row_bytes)
 {
     const bool is_planned = problem->rows != NULL;
-    const int64_t l1_bytes = near->l1_bytes;
+    const int64_t l1_bytes = near->l1_bytes, planned_bytes = 2 * l1_bytes / 3;
     const double density = density_of(problem);
     if (density >= 0.4)
-        return 2 * l1_bytes / 3;
+        return planned_bytes;
     if (density >= K_BLOCK_DENSITY)
-        return is_planned ? 2 * l1_bytes / 3 : l1_bytes;
+        return is_planned &&
+                       weft_spmm_segments_pay(problem->k, k_block_rows(planned_bytes, row_bytes))
+                   ? planned_bytes
+                   : l1_bytes;
     const bool pays_far = density >= FAR_DENSITY && is_far(near, problem, row_bytes);
     if (pays_far && is_even(problem))
         return 2 * l1_bytes;
@@ -157,7 +165,8 @@ static int64_t k_block_bytes(int *from, const weft_caches *near, const weft_spmm
 }
 
 // Rows of B in a k-block of a narrow n-tile, or of its copy, where sums cost less and rows of B are
-// nearer: only for rows of *from entries or more.
+// nearer: only for rows of *from entries or more. A plan that finds none of these keeps the kernel
+// of a product without one, which is no slower.
 static int narrow_k_block(int *from, const weft_caches *near, const weft_spmm_problem *problem,
                           int64_t row_bytes)
 {
@@ -169,14 +178,6 @@ static int narrow_k_block(int *from, const weft_caches *near, const weft_spmm_pr
     if (wanted > 2 * VECTORIZED_ROW_CHUNK)
         return refuse(problem->why, K_BLOCKS, "rows of %.3g entries are cut into row chunks",
                       wanted);
-    if (density_of(problem) < NEAR_DENSITY && is_even(problem))
-        return refuse(problem->why, K_BLOCKS,
-                      "%.3g of A's elements are entries, and rows vary by %.2g",
-                      density_of(problem), problem->rows->cov);
-    if (problem->rows && problem->rows->max < (int64_t)wanted)
-        return refuse(problem->why, K_BLOCKS,
-                      "A's longest row has %" PRId64 " entries: %d are wanted", problem->rows->max,
-                      (int)wanted);
     *from = (int)wanted;
     return (int)k_block;
 }
@@ -201,12 +202,12 @@ static int vectorized_k_block(int *from, const weft_caches *near, const weft_spm
     const int64_t bytes = k_block_bytes(from, near, problem, row_bytes);
     if (bytes == 0)
         return 0;
-    const int64_t k_block = min_i64(max_i64(bytes, K_BLOCK_BYTES) / row_bytes, WEFT_SPARSE_MARGIN);
-    if (problem->k <= 2 * k_block)
+    const int k_block = k_block_rows(bytes, row_bytes);
+    if (problem->k <= 2 * (int64_t)k_block)
         return refuse(problem->why, K_BLOCKS,
-                      "B has %" PRId64 " rows, and a k-block %" PRId64 ": more than two are wanted",
+                      "B has %" PRId64 " rows, and a k-block %d: more than two are wanted",
                       problem->k, k_block);
-    return (int)k_block;
+    return k_block;
 }
 
 // Narrow n-tiles pay where usual ones do not fit L2, and, for even rows, where they take more than

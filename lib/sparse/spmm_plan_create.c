@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/arithmetic.h"
+#include "base/caches.h"
 #include "base/dtype.h"
 #include "base/element.h"
 #include "base/params.h"
@@ -20,9 +21,12 @@
 #include "runtime/notes.h"
 #include "sparse/pattern.h"
 #include "sparse/sparse_limits.h"
+#include "sparse/spmm_call.h"
 #include "sparse/spmm_order.h"
 #include "sparse/spmm_segments.h"
 #include "sparse/spmm_tiling.h"
+
+enum { TYPICAL_COLUMNS = 128 }; // of B, in the products that a plan is made for
 
 static void pattern_free(weft_pattern *p)
 {
@@ -166,7 +170,7 @@ static weft_spmm_tiling tiling_of(const weft_spmm_plan *plan, const weft_pattern
     const weft_spmm_problem typical = {
         .m = p->n_rows,
         .k = p->n_cols,
-        .n = 128,
+        .n = TYPICAL_COLUMNS,
         .nnz = p->nnz,
         .dtype = dtype,
         .columns_adjacent = true,
@@ -174,6 +178,21 @@ static weft_spmm_tiling tiling_of(const weft_spmm_plan *plan, const weft_pattern
         .row_schedule = plan->row_schedule,
     };
     return weft_spmm_tiling_for(&plan->ctx->limits, &typical);
+}
+
+// What a schedule for reuse depends on.
+static void note_distance_of_b(weft_spmm_plan *plan, const weft_spmm_tiling *tiling,
+                               weft_dtype dtype)
+{
+    const weft_limits *limits = &plan->ctx->limits;
+    const int64_t l2_bytes = weft_caches_of(limits).l2_bytes;
+    const int64_t cache_bytes = limits->vector_width > 1
+                                    ? l2_bytes // of a core; lanes of a GPU share the last one
+                                    : max_i64(clamped_i64(limits->cache_bytes), l2_bytes);
+    const int64_t columns = min_i64(weft_spmm_n_tile_columns(tiling), TYPICAL_COLUMNS);
+    plan->is_b_near = tiling->row_blocks_per_copy > 0 || tiling->k_block > 0;
+    plan->b_row_bytes = columns * (int64_t)weft_dtype_size(dtype);
+    plan->cache_rows = max_i64(cache_bytes / plan->b_row_bytes, 1);
 }
 
 // Orders rows, cuts long ones, and computes segments if later products will use k-blocks.
@@ -186,9 +205,13 @@ static weft_status analyse(weft_spmm_plan *plan, const weft_pattern *p, weft_dty
     plan->row_block_rows = (int64_t)tiling.rows_per_group * tiling.rows_per_item;
     plan->resident_row_blocks =
         weft_spmm_resident_groups(&tiling, &plan->ctx->limits, plan->ctx->why);
-    // With B staged in local memory the kernels compute k-blocks without segments.
-    plan->k_block = tiling.row_blocks_per_copy > 0 ? 0 : tiling.k_block;
+    // With B staged in local memory, and where segments gain nothing, the kernels compute k-blocks
+    // as without a plan.
+    const bool are_cut =
+        tiling.row_blocks_per_copy == 0 && weft_spmm_segments_pay(p->n_cols, tiling.k_block);
+    plan->k_block = are_cut ? tiling.k_block : 0;
     plan->k_block_from = tiling.k_block_from;
+    note_distance_of_b(plan, &tiling, dtype);
     TRY(list_row_chunks(plan, p));
 
     void *order = NULL;
@@ -222,7 +245,8 @@ static weft_status fill(weft_spmm_plan *plan, const weft_launch *launch, const w
     if (status == WEFT_OK && plan->transpose_a)
         status = upload_transposed(plan, &transposed);
     if (status == WEFT_OK)
-        status = analyse(plan, plan->transpose_a ? &transposed : &given, A->dtype);
+        status = analyse(plan, plan->transpose_a ? &transposed : &given,
+                         weft_dtype_or(A->dtype, WEFT_F32));
     pattern_free(&given);
     pattern_free(&transposed);
     free(numbers);

@@ -12,6 +12,7 @@
 #include "runtime/scratch.h"
 #include "runtime/workspace.h"
 #include "sparse/spmm_call.h"
+#include "sparse/spmm_order.h"
 #include "sparse/spmm_reduction.h"
 
 // ---- plan
@@ -181,10 +182,23 @@ static void schedule_segments(weft_spmm_state *s, const weft_spmm_plan *plan)
         s->tiling.k_block_from == plan->k_block_from && s->tiling.rows_per_item == plan->run_rows;
 }
 
+// An order that the plan object has chosen for reuse of rows of B need not pay for other n.
+static void schedule_order(weft_spmm_state *s, const weft_limits *limits,
+                           const weft_spmm_plan *plan)
+{
+    s->has_order = s->is_planned && plan->order;
+    if (!s->has_order || plan->row_schedule_reason != WEFT_SPMM_ROW_SCHEDULE_NEARER)
+        return;
+    const int64_t columns = min_i64(weft_spmm_n_tile_columns(&s->tiling), s->problem.n);
+    s->has_order =
+        weft_spmm_reuse_pays(limits, plan, plan->given_misses - plan->misses, s->problem.k,
+                             columns * (int64_t)weft_dtype_size(s->problem.dtype));
+}
+
 // Clears fields that an earlier schedule, whose groups were too large, has set.
 static void clear_schedule(weft_spmm_state *s)
 {
-    s->is_planned = s->has_segments = false;
+    s->is_planned = s->has_order = s->has_segments = false;
     s->cut = (weft_row_chunks){0};
     s->n_queues = 0;
     s->unqueued = NULL;
@@ -214,6 +228,7 @@ weft_status weft_spmm_schedule(void *state, const weft_call *call, const weft_li
     clear_schedule(s);
     TRY(choose_tiling(s, call, limits, plan));
     TRY(schedule_row_chunks(s, call, plan));
+    schedule_order(s, limits, plan);
     schedule_segments(s, plan);
     TRY(schedule_queues(s, call->ctx));
     TRY(schedule_packing(s, call->ctx));
@@ -274,6 +289,9 @@ static void sums_program(program *out, const weft_spmm_state *s, const weft_call
     weft_defines_add(&out->defines, "STAGE", s->tiling.stage);
     weft_defines_add(&out->defines, "LOAD", s->tiling.load);
     weft_defines_add(&out->defines, "PACKED", s->tiling.packed);
+    if (s->has_order && s->tiling.lanes == 1 &&
+        s->problem.row_schedule == WEFT_SPMM_ROW_SCHEDULE_REUSE)
+        weft_defines_add(&out->defines, "FETCHES_ROWS", 1);
     weft_defines_add(&out->defines, "MEAN", s->problem.reduction == WEFT_SPMM_MEAN);
 }
 

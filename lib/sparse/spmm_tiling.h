@@ -97,6 +97,14 @@ weft_spmm_facts weft_spmm_facts_of(const weft_spmm_problem *problem);
 int64_t weft_spmm_resident_groups(const weft_spmm_tiling *tiling, const weft_limits *limits,
                                   const weft_why *why);
 
+// Whether a plan should cut rows at the ends of k-blocks of B. Each segment costs about as much as
+// an entry, and B of few k-blocks has few to sort.
+static inline bool weft_spmm_segments_pay(int64_t k, int64_t k_block)
+{
+    enum { FEW_K_BLOCKS = 8 };
+    return k > FEW_K_BLOCKS * k_block;
+}
+
 // Items along x of groups that sum rows.
 static inline int64_t weft_spmm_row_items(const weft_spmm_tiling *tiling)
 {

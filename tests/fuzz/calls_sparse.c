@@ -37,7 +37,7 @@ static weft_spmm_plan *take_plan(call_input *in, const weft_csr *A)
     weft_spmm_plan_params p = {.size = take_struct_size(in, sizeof(p))};
     p.transpose_a = take_chance(in, 128);
     p.row_chunk = take_chance(in, 64) ? take_number(in) : 0;
-    p.row_schedule = (weft_spmm_row_schedule)(take_byte(in) % 7);
+    p.row_schedule = (weft_spmm_row_schedule)(take_byte(in) % 8);
     if (weft_spmm_plan_create(&plan, in->ctx, NULL, A, take_chance(in, 32) ? NULL : &p) == WEFT_OK)
         HOLDS(weft_spmm_plan_rows(plan)->nnz == A->nnz, "%lld entries\n", (long long)A->nnz);
     return plan;

@@ -121,6 +121,8 @@ check "with a plan" grep -qF \
     'reduce, planned: geometric mean 3.00, worst 3.00 (sum-8-axis0, PyTorch), cases 1, of these' said
 check "without" grep -qF \
     'reduce, no plan: geometric mean 0.75, worst 0.75 (sum-8-axis0, PyTorch), cases 1, of these' said
+check "a plan against none" grep -qxF \
+    'Time with a plan: in 0 of 1 cases more than 1.03 of that without, at most 0.25 (sum-8-axis0)' said
 check "peers' own times, for tables" holds \
     '[(its["name"], [(of["case"], round(of["median_ms"], 6)) for of in its["cases"]])
       for its in report["peers"]] == [("PyTorch", [("sum-8-axis0", 0.03)])]'
@@ -133,8 +135,8 @@ turns() {
 in_order() {
     [ "$(turns)" = "$1" ] || { turns && cat turns && false; }
 }
-check "odd rounds begin with weft, even ones with the peer" \
-    in_order "torch 0 1 launch torch 0 1 launch 0 1 launch torch "
+check "odd rounds begin with weft, even ones with the peer; plans come first in two of four" \
+    in_order "torch 0 1 launch torch 0 1 launch 1 0 torch "
 rm turns
 check "waiting for each" ends_with 0 peers reduce --each --rounds 1 --weft ./weft
 check "is told" grep -qE '^weft wait 0 [0-9]+$' turns
