@@ -203,33 +203,6 @@ static weft_status note_stretches(const weft_launch *launch, const weft_kernel *
     return WEFT_OK;
 }
 
-// Usually there is one stretch. Others have an offset, for which PoCL compiles a kernel again.
-static weft_status each_stretch(weft_launch *launch, cl_kernel kernel, const size_t global[3],
-                                const size_t local[3])
-{
-    const stretches y = stretches_of(global[1], local[1]), z = stretches_of(global[2], local[2]);
-    size_t offset[3] = {0, 0, 0}, part[3] = {global[0], 0, 0};
-    for (int64_t i = 0; i < y.n * z.n; i++) {
-        stretch_at(&y, &z, i, offset, part);
-        TRY(launch->recorder
-                ? weft_recorder_add(launch->recorder, launch->what, kernel, i > 0 ? offset : NULL,
-                                    part, local)
-                : weft_launch_enqueue(launch, kernel, i > 0 ? offset : NULL, part, local));
-    }
-    return WEFT_OK;
-}
-
-static weft_status record(weft_launch *launch, const weft_kernel *kernel, size_t n_arguments,
-                          const weft_argument *arguments, const size_t global[3],
-                          const size_t local[3])
-{
-    cl_kernel own = NULL;
-    TRY(weft_recorder_kernel(launch->recorder, launch->what, kernel, n_arguments, arguments, &own));
-    const weft_status status = each_stretch(launch, own, global, local);
-    clReleaseKernel(own);
-    return status;
-}
-
 weft_status weft_launch_kernel(weft_launch *launch, weft_kernel *kernel, size_t n_arguments,
                                const weft_argument *arguments, const size_t global[3],
                                const size_t local[3])
@@ -239,13 +212,24 @@ weft_status weft_launch_kernel(weft_launch *launch, weft_kernel *kernel, size_t 
 
     if (launch->ctx->notes)
         return note_stretches(launch, kernel, n_arguments, arguments, global, local);
-    if (launch->recorder)
-        return record(launch, kernel, n_arguments, arguments, global, local);
+    const stretches y = stretches_of(global[1], local[1]), z = stretches_of(global[2], local[2]);
+    size_t offset[3] = {0, 0, 0}, part[3] = {global[0], 0, 0};
+    weft_recorder *recorder = launch->recorder;
+    cl_kernel recorded = NULL;
     pthread_mutex_lock(&kernel->lock);
-    weft_status status = arguments_set(launch, kernel, n_arguments, arguments);
-    if (status == WEFT_OK)
-        status = each_stretch(launch, kernel->cl, global, local);
+    weft_status status = recorder ? weft_recorder_kernel(recorder, launch->what, kernel,
+                                                         n_arguments, arguments, &recorded)
+                                  : arguments_set(launch, kernel, n_arguments, arguments);
+    // Usually there is one. Others have an offset, for which PoCL compiles a kernel again.
+    for (int64_t i = 0; status == WEFT_OK && i < y.n * z.n; i++) {
+        stretch_at(&y, &z, i, offset, part);
+        const size_t *from = i > 0 ? offset : NULL;
+        status = recorder ? weft_recorder_add(recorder, launch->what, recorded, from, part, local)
+                          : weft_launch_enqueue(launch, kernel->cl, from, part, local);
+    }
     pthread_mutex_unlock(&kernel->lock);
+    if (recorded)
+        clReleaseKernel(recorded);
     return status;
 }
 
