@@ -164,17 +164,10 @@ static weft_status note_uses(weft_recorder *recorder, const weft_call *call,
                              const weft_state *state)
 {
     const char *what = weft_call_name(call);
-    weft_use uses[WEFT_USES];
+    weft_recorded_buffer uses[WEFT_USES];
     const int n = weft_operands_uses(uses, call, state);
     for (int i = 0; i < n; i++)
-        TRY(weft_recorder_use(recorder, what,
-                              &(weft_recorded_buffer){
-                                  .buffer = uses[i].buffer,
-                                  .first = uses[i].bytes.first,
-                                  .last = uses[i].bytes.last,
-                                  .is_read = uses[i].is_read,
-                                  .is_written = uses[i].is_written,
-                              }));
+        TRY(weft_recorder_use(recorder, what, &uses[i]));
     if (!call->workspace || state->scratch_bytes == 0)
         return WEFT_OK;
     return weft_recorder_use(recorder, what,

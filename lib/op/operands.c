@@ -412,7 +412,7 @@ void weft_operands_buffers(weft_buffers *out, const weft_call *call)
 // ---- uses of buffers
 
 // Of a batch all values. Offsets that are written are read too: they are lengths at first.
-static weft_use use_of(const weft_call *call, const weft_state *state, int i, part p)
+static weft_recorded_buffer use_of(const weft_call *call, const weft_state *state, int i, part p)
 {
     const bool is_csr = rule_of(call, i)->kind == WEFT_OPERAND_CSR;
     weft_tensor view = part_view(call, i, p);
@@ -423,15 +423,17 @@ static weft_use use_of(const weft_call *call, const weft_state *state, int i, pa
     const int64_t size = (int64_t)weft_dtype_size(weft_dtype_or(view.dtype, WEFT_F32));
     const weft_span elements = weft_tensor_span(&view);
     const bool is_written_here = is_written(call, i, p);
-    return (weft_use){
+    return (weft_recorded_buffer){
         .buffer = view.buffer,
-        .bytes = {elements.first * size, elements.last * size},
+        .first = elements.first * size,
+        .last = elements.last * size,
         .is_read = has(call, i, p, reads(p)) || (is_csr && p == OFFSETS && is_written_here),
         .is_written = is_written_here,
     };
 }
 
-int weft_operands_uses(weft_use out[WEFT_USES], const weft_call *call, const weft_state *state)
+int weft_operands_uses(weft_recorded_buffer out[WEFT_USES], const weft_call *call,
+                       const weft_state *state)
 {
     int n = 0;
     for (int i = 0; i < count_of(call); ++i)

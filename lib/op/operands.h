@@ -34,16 +34,11 @@ _Static_assert(sizeof(((weft_buffers *)0)->of) <= WEFT_MEMO_FACTS, "a context re
 
 void weft_operands_buffers(weft_buffers *out, const weft_call *call);
 
-// Bytes of a buffer that a call accesses.
-typedef struct weft_use {
-    cl_mem buffer;
-    weft_span bytes;
-    bool is_read, is_written;
-} weft_use;
-
-// The uses of arrays that kernels access, in the order of the table. Returns how many there are.
+// The buffers of arrays that kernels access, with the bytes, in the order of the table. Returns how
+// many there are.
 enum { WEFT_USES = 3 * WEFT_OP_OPERANDS };
-int weft_operands_uses(weft_use out[WEFT_USES], const weft_call *call, const weft_state *state);
+int weft_operands_uses(weft_recorded_buffer out[WEFT_USES], const weft_call *call,
+                       const weft_state *state);
 
 // Adds the operands to a key, without the buffers, but with the tensors that share a buffer and, if
 // the operation has sees_alignment, the alignment of buffers in host memory.

@@ -2,7 +2,6 @@
 // Recordings: recorded launches, enqueued again, with the same or other buffers.
 #include <weft/recording.h>
 
-#include <assert.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -135,17 +134,9 @@ static size_t find_name(const weft_recorder *r, const char *name)
     return i;
 }
 
-static size_t find_buffer(const weft_recorder *r, cl_mem buffer)
-{
-    size_t i = 0;
-    while (i < r->n_buffers && r->buffers[i].buffer != buffer)
-        i++;
-    return i;
-}
-
 static weft_status name_give(weft_recorder *r, cl_mem buffer, const char *name)
 {
-    const size_t i = find_buffer(r, buffer), other = find_name(r, name);
+    const size_t i = weft_recorder_position(r, buffer), other = find_name(r, name);
     if (i == r->n_buffers)
         return fail(WEFT_BAD_ARGUMENT, "%s: no recorded call uses the buffer to be named \"%s\"",
                     what, name);

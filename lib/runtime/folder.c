@@ -14,6 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/room.h"
+
 static const char temporary_suffix[] = ".tmp";
 static const time_t abandoned_seconds = 3600;
 
@@ -158,23 +160,9 @@ typedef struct entry {
 
 typedef struct listing {
     entry *entries;
-    size_t n, capacity;
+    size_t n, room;
     uint64_t bytes;
 } listing;
-
-// Room for one more; false without memory.
-static bool grow(listing *l)
-{
-    if (l->n < l->capacity)
-        return true;
-    const size_t capacity = l->capacity ? 2 * l->capacity : 64;
-    entry *entries = realloc(l->entries, capacity * sizeof(*entries));
-    if (!entries)
-        return false;
-    l->entries = entries;
-    l->capacity = capacity;
-    return true;
-}
 
 static bool is_temporary(const char *name)
 {
@@ -198,7 +186,7 @@ static void look_at(int folder, const char *name, listing *l)
             unlinkat(folder, name, 0);
         return;
     }
-    if (!grow(l))
+    if (!ROOM_FOR_ONE(&l->entries, &l->room, l->n))
         return;
     entry *e = &l->entries[l->n++];
     memcpy(e->name, name, sizeof(e->name));

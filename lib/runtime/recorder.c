@@ -2,7 +2,6 @@
 // Launches that are recorded instead of enqueued.
 #include "runtime/recorder.h"
 
-#include <inttypes.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,10 +67,10 @@ static bool unlink_from(weft_context *ctx, weft_recorder *recorder)
     return is_found;
 }
 
-static size_t position_of(const weft_recorder *r, cl_mem buffer)
+size_t weft_recorder_position(const weft_recorder *recorder, cl_mem buffer)
 {
     size_t i = 0;
-    while (i < r->n_buffers && r->buffers[i].buffer != buffer)
+    while (i < recorder->n_buffers && recorder->buffers[i].buffer != buffer)
         i++;
     return i;
 }
@@ -81,10 +80,11 @@ void weft_recorder_end(weft_recorder *recorder)
     if (!unlink_from(recorder->ctx, recorder))
         return;
     for (size_t i = 0; i < recorder->n_arguments; i++)
-        recorder->arguments[i].position = position_of(recorder, recorder->arguments[i].buffer);
+        recorder->arguments[i].position =
+            weft_recorder_position(recorder, recorder->arguments[i].buffer);
     size_t n_held = 0; // without the buffers that have a position
     for (size_t i = 0; i < recorder->n_held; i++)
-        if (position_of(recorder, recorder->held[i]) == recorder->n_buffers)
+        if (weft_recorder_position(recorder, recorder->held[i]) == recorder->n_buffers)
             recorder->held[n_held++] = recorder->held[i];
         else
             clReleaseMemObject(recorder->held[i]);
@@ -216,7 +216,7 @@ void weft_recorder_cut(weft_recorder *recorder, size_t n)
 weft_status weft_recorder_use(weft_recorder *recorder, const char *what,
                               const weft_recorded_buffer *use)
 {
-    const size_t i = position_of(recorder, use->buffer);
+    const size_t i = weft_recorder_position(recorder, use->buffer);
     if (i == recorder->n_buffers) {
         if (!ROOM_FOR_ONE(&recorder->buffers, &recorder->buffer_room, i))
             return no_memory(what);

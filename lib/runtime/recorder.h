@@ -66,6 +66,9 @@ weft_status weft_recorder_kernel(weft_recorder *recorder, const char *what,
 weft_status weft_recorder_add(weft_recorder *recorder, const char *what, cl_kernel kernel,
                               const size_t *offset, const size_t global[3], const size_t local[3]);
 
+// The position of a buffer among the recorder's; n_buffers if it has none.
+size_t weft_recorder_position(const weft_recorder *recorder, cl_mem buffer);
+
 // Notes that a call accesses bytes of a buffer.
 weft_status weft_recorder_use(weft_recorder *recorder, const char *what,
                               const weft_recorded_buffer *use);

@@ -246,18 +246,6 @@ static weft_status block_create(weft_context *ctx, const char *what, uint64_t by
     return WEFT_OK;
 }
 
-// The smallest block that fits among those that this in-order queue used last. Usually there is
-// one, and no event is asked.
-static block *block_of_queue(weft_pool *pool, cl_command_queue queue, uint64_t bytes)
-{
-    block *best = NULL;
-    for (block *p = pool->first; p; p = p->next)
-        if (!p->taken && p->last && p->queue == queue && p->bytes >= bytes &&
-            (!best || p->bytes < best->bytes))
-            best = p;
-    return best;
-}
-
 // Under the pool's lock. An event that gives no answer may never complete: waiting for it could
 // take forever.
 static weft_status block_take(weft_context *ctx, cl_command_queue queue, const char *what,
@@ -267,7 +255,7 @@ static weft_status block_take(weft_context *ctx, cl_command_queue queue, const c
     const bool in_order = is_in_order(queue);
     const uint64_t size = rounded(ctx, bytes);
     long nap_ns = first_nap_ns;
-    *out = in_order ? block_of_queue(pool, queue, bytes) : NULL;
+    *out = block_find(pool, queue, in_order, bytes); // usually there is one: no event is asked
     if (*out)
         return WEFT_OK;
     for (;;) {
