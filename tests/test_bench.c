@@ -323,6 +323,35 @@ static void cases_come_in_pairs(void **state)
 
 // Shares of reading for reductions, of copying for what writes as much; small cases have neither,
 // but a multiple of an empty launch.
+// The share of a cache's rate, which was measured beforehand, or of the memory's.
+static void check_share_in_cache(const json_t *it, const char *rate, const json_t *limits)
+{
+    const json_t *caches = json_object_get(limits, "caches");
+    const char *bound = string(it, "bound");
+    for (size_t i = 0; i < json_array_size(caches); i++) {
+        const json_t *level = json_array_get(caches, i);
+        const size_t length = strlen(string(level, "level"));
+        char figure[16];
+        if (strncmp(bound, string(level, "level"), length) != 0)
+            continue;
+        assert_string_equal(bound + length + 1, rate);
+        snprintf(figure, sizeof(figure), "%s_gbps", rate);
+        const double limit = number(level, figure); // of fewer digits
+        assert_true(fabs(number(it, "limit") - limit) < 0.001 * limit);
+        const double share = number(it, "gbps") / number(it, "limit");
+        assert_true(fabs(number(it, "share") - share) < 0.01 * share);
+        return;
+    }
+    assert_int_equal(json_array_size(caches), 0);
+    check_share(it, "gbps", rate, limits);
+}
+
+static bool is_in_cache(const json_t *it)
+{
+    const char *ending = strrchr(string(it, "case"), '-');
+    return ending && strcmp(ending, "-in_cache") == 0;
+}
+
 static void check_axis_case(const json_t *it, const json_t *limits)
 {
     const double median = number(it, "median_ms");
@@ -338,7 +367,11 @@ static void check_axis_case(const json_t *it, const json_t *limits)
         assert_true(number(it, "launches") > 0.1 && number(it, "launches") < 1e4);
         return;
     }
-    check_share(it, "gbps", strcmp(op, "reduce") == 0 ? "read" : "copy", limits);
+    const char *rate = strcmp(op, "reduce") == 0 ? "read" : "copy";
+    if (is_in_cache(it))
+        check_share_in_cache(it, rate, limits);
+    else
+        check_share(it, "gbps", rate, limits);
     double bytes = strcmp(op, "reduce") == 0 ? 4 : 8;
     for (size_t d = 0; d < json_array_size(json_object_get(it, "shape")); d++)
         bytes *= json_number_value(json_array_get(json_object_get(it, "shape"), d));
@@ -356,11 +389,14 @@ static void cases_along_axes_are_complete(void **state)
     for (int k = 0; k < 3; k++) {
         json_t *cases = cases_of(ops[k]);
         size_t n[2] = {0, 0}; // of large ones and of small ones
+        size_t n_in_cache = 0;
         for (size_t i = 0; i < json_array_size(cases); i++) {
             const json_t *it = json_array_get(cases, i);
             check_axis_case(it, json_object_get(shared_run, "limits"));
             n[json_object_get(it, "launches") != NULL]++;
+            n_in_cache += is_in_cache(it);
         }
+        assert_true(n_in_cache == (k == 0));
         assert_true(n[0] >= 1 && n[1] >= 1);
         json_decref(cases);
     }
@@ -570,9 +606,9 @@ static void the_table_is_for_people(void **state)
         " copied  (a cache of ",
         " GFLOP/s  (",
         "\n\n| case ",
-        "| set-up ms | median ms | range            |    G/s | share         |\n|--",
+        "| set-up ms | median ms | range            |    G/s | share             |\n|--",
         "|\n| softmax-rows-",
-        " of copy  |\n",
+        " of copy      |\n",
         "\nshare of copying, f32 sparse softmax: at least ",
     };
     (void)state;

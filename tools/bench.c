@@ -515,7 +515,9 @@ static void parse(bench_options *out, int argc, char **argv)
                "\vWithout "
                "arguments: all. The limit of a case (\"bound\" and \"limit\" in JSON) is measured "
                "alternately with the case, and the share is the median of the shares of "
-               "neighbouring runs. Calls of up to 10 ms are enqueued back to back and timed from "
+               "neighbouring runs. That of a case whose operands caches hold is the cache's rate, "
+               "measured beforehand, and nothing runs between. Calls of up to 10 ms are enqueued "
+               "back to back and timed from "
                "end to end if the device has a clock; the host waits for each of the others. Cases "
                "bound by memory are timed after a pause of 2.5 s, but not small cases and not with "
                "--quick. Dense products of random shapes also report the number of programs.",

@@ -117,6 +117,7 @@ static bool add_reductions(bench_axis_specs *specs, bool quick, uint64_t array_b
     }
     static const bench_axis_spec small[] = {
         {.ndim = 2, .shape = {64, 64}, .n_axes = 1, .axes = {1}, .is_small = true},
+        {.ndim = 2, .shape = {256, 256}, .in_cache = true}, // quick up to here
         {.ndim = 2, .shape = {64, 64}, .n_axes = 1, .axes = {0}, .is_small = true},
         {.ndim = 2, .shape = {64, 64}, .is_small = true},
         {.op = WEFT_MAX,
@@ -125,13 +126,12 @@ static bool add_reductions(bench_axis_specs *specs, bool quick, uint64_t array_b
          .n_axes = 1,
          .axes = {1},
          .is_small = true},
-        {.ndim = 2, .shape = {256, 256}, .in_cache = true},
         {.ndim = 2, .shape = {1000, 1000}, .n_axes = 1, .axes = {0}, .in_cache = true},
         {.ndim = 2, .shape = {1000, 1000}, .n_axes = 1, .axes = {1}, .in_cache = true},
         {.ndim = 2, .shape = {2000, 2000}, .n_axes = 1, .axes = {1}, .in_cache = true},
         {.ndim = 3, .shape = {32, 197, 768}, .n_axes = 1, .axes = {2}, .in_cache = true},
     };
-    for (size_t i = 0; i < (quick ? 1 : sizeof(small) / sizeof(small[0])); i++)
+    for (size_t i = 0; i < (quick ? 2 : sizeof(small) / sizeof(small[0])); i++)
         if (!add(specs, small[i], why))
             return false;
     return true;
@@ -184,6 +184,9 @@ static bool add_norms(bench_axis_specs *specs, bool quick, complaint *why)
         {.kind = BENCH_LAYER_NORM_BACKWARD, .ndim = 2, .shape = {32, 128}, .is_small = true},
         {.kind = BENCH_RMS_NORM_BACKWARD, .ndim = 2, .shape = {8192, 4096}},
         {.kind = BENCH_RMS_NORM_BACKWARD, .ndim = 2, .shape = {8192, 4096}, .dx_alone = true},
+        {.kind = BENCH_LAYER_NORM, .ndim = 2, .shape = {128, 768}, .in_cache = true},
+        {.kind = BENCH_LAYER_NORM, .ndim = 2, .shape = {1024, 1024}, .in_cache = true},
+        {.kind = BENCH_RMS_NORM, .ndim = 2, .shape = {1024, 1024}, .in_cache = true},
     };
     for (size_t i = 0; i < (quick ? 2 : sizeof(cases) / sizeof(cases[0])); i++) {
         bench_axis_spec spec = cases[i];

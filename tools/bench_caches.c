@@ -144,11 +144,20 @@ bool bench_caches_measure(bench_caches *out, weft_context *ctx, const bench_queu
         if (unit_bytes == 0 || unit_bytes * units > array_bytes)
             continue;
         *level = levels[i];
+        level->together = unit_bytes * units;
         if (!measure_level(level, ctx, program, &launch, unit_bytes, why))
             return false;
         out->n_levels++;
     }
     return true;
+}
+
+const bench_cache *bench_caches_holding(const bench_caches *caches, double bytes)
+{
+    for (size_t i = 0; i < caches->n_levels; i++)
+        if (bytes <= (double)caches->levels[i].together)
+            return &caches->levels[i];
+    return NULL;
 }
 
 json_t *bench_caches_json(const bench_caches *caches)

@@ -20,6 +20,7 @@ enum { BENCH_CACHES = 3 };
 typedef struct bench_cache {
     const char *name;  // "L1", "L2", "last"
     uint64_t bytes;    // of the cache
+    uint64_t together; // of those of all units
     double read, copy; // GB/s
 } bench_cache;
 
@@ -32,6 +33,9 @@ typedef struct bench_caches {
 bool bench_caches_measure(bench_caches *out, weft_context *ctx, const bench_queue *queue,
                           cl_program program, const cl_mem arrays[2], size_t array_bytes,
                           complaint *why);
+
+// The nearest caches that together hold so many bytes; NULL where none was measured.
+const bench_cache *bench_caches_holding(const bench_caches *caches, double bytes);
 
 // "caches" of the limits' JSON: a list of {level, bytes, read_gbps, copy_gbps}.
 json_t *bench_caches_json(const bench_caches *caches);

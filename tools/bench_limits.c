@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "bench.h"
-#include "bench_caches.h"
 #include "buffer.h"
 #include "limits_cl.h"
 #include "progress.h"
@@ -439,6 +438,11 @@ bool bench_limits_run(const bench_limits *limits, bench_rate rate, double *ms, c
 double bench_limits_rate(const bench_limits *limits, bench_rate rate, double ms)
 {
     return giga(limits, &limits->best[rate]) / ms * 1e3;
+}
+
+const bench_caches *bench_limits_caches(const bench_limits *limits)
+{
+    return &limits->caches;
 }
 
 static int describe(const launch_shape *shape, char *text, size_t size)

@@ -20,6 +20,7 @@
 
 #include <weft/context.h>
 
+#include "bench_caches.h"
 #include "bench_queue.h"
 
 typedef struct bench_limits bench_limits;
@@ -45,6 +46,9 @@ bool bench_limits_run(const bench_limits *limits, bench_rate rate, double *ms, c
 
 // The rate at which such a run took `ms`.
 double bench_limits_rate(const bench_limits *limits, bench_rate rate, double ms);
+
+// What the caches did.
+const bench_caches *bench_limits_caches(const bench_limits *limits);
 
 // Enqueues one empty launch, of a group for each compute unit.
 bool bench_limits_enqueue_nothing(const bench_limits *limits, complaint *why);

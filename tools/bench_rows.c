@@ -76,8 +76,20 @@ static bool call_in_a_row(const bench_row *row, const bench_task *task, double *
     return ok;
 }
 
+// Whose rate bounds the task; NULL: the device's.
+static const bench_cache *cache_of(const bench_row *row, const bench_task *task)
+{
+    return task->in_cache && row->limit != BENCH_FMA
+               ? bench_caches_holding(bench_limits_caches(task->limits), task->work)
+               : NULL;
+}
+
+// In a cache nothing runs between, which would take the operands out of it.
 static bool run_limit(const bench_row *row, const bench_task *task, double *ms, complaint *why)
 {
+    *ms = NAN;
+    if (cache_of(row, task))
+        return true;
     return task->is_small ? bench_limits_launch(task->limits, ms, why)
                           : bench_limits_run(task->limits, row->limit, ms, why);
 }
@@ -133,6 +145,28 @@ static bool serve(const bench_row *row, const bench_task *task, complaint *why)
     return bench_request_serve(&request, json_pack("[o]", report_json(&row->report)), why);
 }
 
+// Sets the share, or the launches that a small case takes.
+static void compare(bench_row *row, const bench_task *task, run_times *times)
+{
+    const bench_cache *cache = cache_of(row, task);
+    timed_report *report = &row->report;
+    row->launches = NAN;
+    if (cache) {
+        row->cache = cache->name;
+        report->limit = row->limit == BENCH_READ ? cache->read : cache->copy;
+        report->share = report->gbps / report->limit;
+        return;
+    }
+    const double ratio = timing_ratio(times->runs_ms, times->limit_ms, times->count);
+    if (task->is_small) {
+        row->launches = 1 / ratio;
+        return;
+    }
+    const double limit_ms = timing_of(times->limit_ms, times->count).median_ms;
+    report->limit = bench_limits_rate(task->limits, row->limit, limit_ms);
+    report->share = 1e-6 * task->work * ratio / bench_limits_rate(task->limits, row->limit, 1);
+}
+
 bool bench_row_measure(bench_row *row, const bench_task *task, complaint *why)
 {
     if (task->on_request)
@@ -141,19 +175,11 @@ bool bench_row_measure(bench_row *row, const bench_task *task, complaint *why)
     timed_report *report = &row->report;
     if (!run_all(&times, row, task, why))
         return false;
-    const double ratio = timing_ratio(times.runs_ms, times.limit_ms, times.count);
     report->setup_ms = times.setup_ms;
     report->time = timing_of(times.runs_ms, times.count);
     *(row->limit == BENCH_FMA ? &report->gflops : &report->gbps) =
         1e-6 * task->work / report->time.median_ms;
-    row->launches = NAN;
-    if (task->is_small) {
-        row->launches = 1 / ratio;
-    } else {
-        const double limit_ms = timing_of(times.limit_ms, times.count).median_ms;
-        report->limit = bench_limits_rate(task->limits, row->limit, limit_ms);
-        report->share = 1e-6 * task->work * ratio / bench_limits_rate(task->limits, row->limit, 1);
-    }
+    compare(row, task, &times);
     return true;
 }
 
@@ -161,15 +187,24 @@ bool bench_row_measure(bench_row *row, const bench_task *task, complaint *why)
 
 static const char *const rate_names[] = {"copy", "read", "FMA"};
 
+// "copy", "L2 copy"
+static void name_bound(const bench_row *row, char *text, size_t size)
+{
+    snprintf(text, size, "%s%s%s", row->cache ? row->cache : "", row->cache ? " " : "",
+             rate_names[row->limit]);
+}
+
 void bench_rows_json(const bench_rows *rows, json_t *cases)
 {
     for (size_t i = 0; i < rows->count; i++) {
         const bench_row *row = &rows->items[i];
         json_t *object = report_json(&row->report);
+        char bound[16];
+        name_bound(row, bound, sizeof(bound));
         if (!isnan(row->launches))
             json_object_set_new(object, "launches", report_number(row->launches, 4));
         else
-            json_object_set_new(object, "bound", json_string(rate_names[row->limit]));
+            json_object_set_new(object, "bound", json_string(bound));
         json_array_append_new(cases, object);
     }
 }
@@ -178,13 +213,14 @@ static void print_row(const bench_row *row, int width, FILE *out)
 {
     const timed_report *report = &row->report;
     const double speed = row->limit == BENCH_FMA ? report->gflops : report->gbps;
-    char range[32], share[32];
+    char range[32], share[32], bound[16];
+    name_bound(row, bound, sizeof(bound));
     snprintf(range, sizeof(range), "%.3g to %.3g", report->time.min_ms, report->time.max_ms);
     if (!isnan(row->launches))
         snprintf(share, sizeof(share), "%.1f launches", row->launches);
     else
-        snprintf(share, sizeof(share), "%.2f of %s", report->share, rate_names[row->limit]);
-    fprintf(out, "| %-*s | %9.3g | %9.4g | %-16s | %6.1f | %-13s |\n", width, row->name,
+        snprintf(share, sizeof(share), "%.2f of %s", report->share, bound);
+    fprintf(out, "| %-*s | %9.3g | %9.4g | %-16s | %6.1f | %-17s |\n", width, row->name,
             report->setup_ms, report->time.median_ms, range, speed, share);
 }
 
@@ -197,9 +233,9 @@ void bench_rows_print(const bench_rows *rows, FILE *out)
     for (size_t i = 0; i < rows->count; i++)
         if ((int)strlen(rows->items[i].name) > width)
             width = (int)strlen(rows->items[i].name);
-    fprintf(out, "\n| %-*s | %9s | %9s | %-16s | %6s | %-13s |\n", width, "case", "set-up ms",
+    fprintf(out, "\n| %-*s | %9s | %9s | %-16s | %6s | %-17s |\n", width, "case", "set-up ms",
             "median ms", "range", "G/s", "share");
-    fprintf(out, "|%.*s|%.10s:|%.10s:|%.18s|%.7s:|%.15s|\n", width + 2, dashes, dashes, dashes,
+    fprintf(out, "|%.*s|%.10s:|%.10s:|%.18s|%.7s:|%.19s|\n", width + 2, dashes, dashes, dashes,
             dashes, dashes, dashes);
     for (size_t i = 0; i < rows->count; i++)
         print_row(&rows->items[i], width, out);

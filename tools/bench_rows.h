@@ -12,6 +12,7 @@ typedef struct bench_row {
     char name[96];
     char plan[512];      // in words
     bench_rate limit;    // that its share refers to
+    const char *cache;   // whose rate that is; NULL: the memory's
     int goal;            // group of the summary; below 0: none
     double launches;     // small cases: the time as a multiple of an empty launch; else NaN
     timed_report report; // gflops where the limit is that, else gbps
@@ -33,14 +34,14 @@ typedef struct bench_task {
     const void *of;
     double work; // bytes that must be moved; operations if the limit is BENCH_FMA
     bool is_small, is_quick;
-    bool in_cache;   // does not wait until memory is at rest
+    bool in_cache;   // caches hold the work: its share is theirs, where one was measured
     bool on_request; // standard input says when it is run
     size_t n_runs;   // after the first; 0: as many as the time of a case allows
 } bench_task;
 
-// Runs the case, alternately with row->limit or, if it is small, with an empty launch. Needs the
-// row's name and limit; sets report's times, speed, limit and share, and launches. On request:
-// serves that (bench_request.h), and sets nothing.
+// Runs the case, alternately with row->limit or, if it is small, with an empty launch; in a cache
+// alone. Needs the row's name and limit; sets report's times, speed, limit and share, cache and
+// launches. On request: serves that (bench_request.h), and sets nothing.
 bool bench_row_measure(bench_row *row, const bench_task *task, complaint *why);
 
 // Appends an object for each row.
