@@ -134,11 +134,11 @@ static bool add_generated(bench_sets *sets, complaint *why)
     return true;
 }
 
-static bool add_transposed(bench_sets *sets, complaint *why)
+static bool add_transposed(bench_sets *sets, int64_t n, complaint *why)
 {
     const generate_layer layer = {
         .m = 2048, .k = 2048, .nnz = 2048 * 2048 / 10, .cov = 0.5, .seed = SEED};
-    bench_set *set = add_set(sets, 128, WEFT_F32, why);
+    bench_set *set = add_set(sets, n, WEFT_F32, why);
     if (set == NULL)
         return false;
     set->transpose_a = true;
@@ -222,7 +222,8 @@ bool bench_sets_list(bench_sets *out, bool quick, const char *folder, complaint 
 {
     *out = (bench_sets){0};
     bool ok = quick ? add_quick(out, why)
-                    : add_generated(out, why) && add_transposed(out, why) &&
+                    : add_generated(out, why) && add_transposed(out, 128, why) &&
+                          add_transposed(out, 4, why) && add_transposed(out, 1, why) &&
                           add_full_row(out, why) && add_graph(out, why) && add_narrow(out, why);
     ok = ok && (folder == NULL || add_files(out, folder, why));
     if (!ok)
