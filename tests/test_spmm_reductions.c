@@ -42,6 +42,36 @@ static const weft_spmm_tiling k_blocked = {.vector_width = 2,
                                            .unroll = 1,
                                            .row_chunk = 4};
 
+// Entries side by side: in one vector, and in items.
+static const weft_spmm_tiling beside = {.vector_width = 2,
+                                        .vectors = 1,
+                                        .lanes = 1,
+                                        .entry_lanes = 4,
+                                        .rows_per_group = 1,
+                                        .rows_per_item = 3,
+                                        .load = 1,
+                                        .unroll = 1,
+                                        .row_chunk = 7};
+static const weft_spmm_tiling beside_alone = {.vector_width = 1,
+                                              .vectors = 1,
+                                              .lanes = 1,
+                                              .entry_lanes = 8,
+                                              .rows_per_group = 1,
+                                              .rows_per_item = 2,
+                                              .load = 1,
+                                              .unroll = 1,
+                                              .row_chunk = 9};
+static const weft_spmm_tiling in_items = {.vector_width = 2,
+                                          .vectors = 1,
+                                          .lanes = 2,
+                                          .row_split = 4,
+                                          .entry_lanes = 4,
+                                          .rows_per_group = 2,
+                                          .rows_per_item = 2,
+                                          .load = 1,
+                                          .unroll = 2,
+                                          .row_chunk = 6};
+
 // One build: what every case of a run shares. arguments 0: nobody wants them.
 typedef struct variant {
     weft_spmm_reduction reduction;
@@ -60,6 +90,14 @@ static const variant variants[] = {
     {WEFT_SPMM_MAX, &vectorized, WEFT_F32, WEFT_I64, WEFT_I64, WEFT_I16, true, 0},
     {WEFT_SPMM_MIN, &spread, WEFT_F32, WEFT_I32, WEFT_I32, WEFT_I32, true, 3},
     {WEFT_SPMM_MIN, &spread, WEFT_BF16, WEFT_DEFAULT, WEFT_I32, WEFT_I32, true, 0},
+    {WEFT_SPMM_MAX, &beside, WEFT_F32, WEFT_I32, WEFT_I32, WEFT_I32, false, 0},
+    {WEFT_SPMM_MIN, &beside, WEFT_BF16, WEFT_DEFAULT, WEFT_I64, WEFT_I16, true, 0},
+    {WEFT_SPMM_MIN, &beside_alone, WEFT_F32, WEFT_I64, WEFT_I64, WEFT_I32, false, 2},
+    {WEFT_SPMM_MAX, &beside_alone, WEFT_F16, WEFT_I32, WEFT_I32, WEFT_I32, true, 0},
+    {WEFT_SPMM_MAX, &in_items, WEFT_F32, WEFT_I32, WEFT_I32, WEFT_I32, false, 0},
+    {WEFT_SPMM_MIN, &in_items, WEFT_F16, WEFT_DEFAULT, WEFT_I64, WEFT_I16, true, 0},
+    {WEFT_SPMM_MEAN, &beside, WEFT_F32, WEFT_DEFAULT, WEFT_I32, WEFT_I32, false, 0},
+    {WEFT_SPMM_MEAN, &in_items, WEFT_F32, WEFT_DEFAULT, WEFT_I32, WEFT_I32, true, 0},
     {WEFT_SPMM_MEAN, &vectorized, WEFT_F32, WEFT_DEFAULT, WEFT_I32, WEFT_I32, false, 0},
     {WEFT_SPMM_MEAN, &staged, WEFT_F16, WEFT_DEFAULT, WEFT_I64, WEFT_I32, false, 0},
     {WEFT_SPMM_MEAN, &k_blocked, WEFT_BF16, WEFT_DEFAULT, WEFT_I32, WEFT_I16, true, 0},
@@ -67,6 +105,8 @@ static const variant variants[] = {
 static const variant wide_variants[] = {
     {WEFT_SPMM_MAX, &vectorized, WEFT_F64, WEFT_I32, WEFT_I32, WEFT_I32, false, 0},
     {WEFT_SPMM_MIN, &spread, WEFT_F64, WEFT_I64, WEFT_I64, WEFT_I32, true, 0},
+    {WEFT_SPMM_MAX, &beside, WEFT_F64, WEFT_I32, WEFT_I32, WEFT_I32, false, 0},
+    {WEFT_SPMM_MIN, &in_items, WEFT_F64, WEFT_I64, WEFT_I64, WEFT_I32, false, 0},
     {WEFT_SPMM_MEAN, &staged, WEFT_F64, WEFT_DEFAULT, WEFT_I32, WEFT_I32, false, 0},
 };
 enum {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // C = f(alpha R + beta C + bias) with A sparse, by rows (CSR): R has the largest of the products
 // a_e b that the entries e of a row make, or the smallest, and `arguments` the e that made it.
-// N-tiles, groups and the epilogue: n_tiles.clh. Each item reads the entries of its row in global
-// memory.
+// N-tiles, groups and the epilogue: n_tiles.clh. Each item reads the entries of its row, or of its
+// part of a row (ROW_SPLIT), in global memory.
 //
 //   spmm_max_min_csr_rows        rows_per_item rows, one after the other; skips long rows
 //   spmm_max_min_csr_row_chunks  max/min of one n-tile over one row chunk, to scratch memory
@@ -113,18 +113,15 @@ INLINE void take_entries(ACCS best[VECTORS], PLACES place[VECTORS], const entrie
     }
 }
 
-// Of the entries start .. stop - 1; without entries 0, and place -1.
-INLINE void find_max_min(ACCS best[VECTORS], PLACES place[VECTORS], const entries A, long start,
-                         long stop, const dense B, const columns c)
+#include "sparse/max_min_lanes.clh"
+
+// Of the entries start .. stop - 1, at least one.
+INLINE void find_one_by_one(ACCS best[VECTORS], PLACES place[VECTORS], const entries A, long start,
+                            long stop, const dense B, const columns c)
 {
-    const bool is_empty = start >= stop;
 #pragma unroll
-    for (int v = 0; v < VECTORS; ++v) {
-        best[v] = 0;
-        place[v] = (PLACES)(OFFSET)(is_empty ? -1 : start);
-    }
-    if (is_empty)
-        return;
+    for (int v = 0; v < VECTORS; ++v)
+        place[v] = (PLACES)(OFFSET)start;
     if (c.whole) {
         multiply_row(best, A, start, B, c, true);
         take_entries(best, place, A, start + 1, stop, B, c, true);
@@ -132,6 +129,33 @@ INLINE void find_max_min(ACCS best[VECTORS], PLACES place[VECTORS], const entrie
         multiply_row(best, A, start, B, c, false);
         take_entries(best, place, A, start + 1, stop, B, c, false);
     }
+}
+
+// Of the entries start .. stop - 1; without entries 0, and place -1. With ROW_SPLIT only the first
+// part has it, and every item of the group must call it.
+INLINE void find_max_min(ACCS best[VECTORS], PLACES place[VECTORS], const entries A, long start,
+                         long stop, const dense B, const columns c, const shared S)
+{
+#if INTERLEAVED
+    find_interleaved(best, place, A, start + PART, stop, B, c);
+    merge_parts(best, place, S);
+#else
+    if (start >= stop) {
+#pragma unroll
+        for (int v = 0; v < VECTORS; ++v) {
+            best[v] = 0;
+            place[v] = -1;
+        }
+        return;
+    }
+#if ENTRY_LANES > 1
+    if (A.nnz >= ENTRY_LANES) {
+        find_across(best, place, A, start, stop, B, c);
+        return;
+    }
+#endif
+    find_one_by_one(best, place, A, start, stop, B, c);
+#endif
 }
 
 // arguments = place in the columns owned .. column + VECTOR_WIDTH - 1 of one row, as A counts its
@@ -154,10 +178,11 @@ INLINE void write_places(PLACES place, global const OFFSET *source, global ARGUM
     }
 }
 
-kernel GROUP void spmm_max_min_csr_rows(PATTERN, DENSE_B, DENSE_C, SCALARS, ROW_BLOCKS,
-                                        DENSE_ARGUMENTS)
+kernel ROW_SPLIT_GROUP void spmm_max_min_csr_rows(PATTERN, DENSE_B, DENSE_C, SCALARS, ROW_BLOCKS,
+                                                  DENSE_ARGUMENTS)
 {
-    const columns c = columns_of(GROUP_ALONG_N, get_local_id(0), n);
+    DECLARE_SHARED
+    const columns c = columns_of(GROUP_ALONG_N, LANE, n);
     const entries A = ENTRIES;
     const dense matrix = MATRIX_B;
     global RESULT_T *out = C + c_start + GROUP_ALONG_Z * c_batch;
@@ -165,11 +190,11 @@ kernel GROUP void spmm_max_min_csr_rows(PATTERN, DENSE_B, DENSE_C, SCALARS, ROW_
     {
         for (int i = 0; i < rows_per_item; ++i) {
             const row_entries mine = ROW_AT(row_block, i);
-            if (mine.row < 0)
-                continue;
             ACCS best[VECTORS];
             PLACES place[VECTORS];
-            find_max_min(best, place, A, mine.start, mine.stop, matrix, c);
+            find_max_min(best, place, A, mine.start, mine.stop, matrix, c, S);
+            if (PART > 0 || mine.row < 0)
+                continue;
             const int row = OUT_ROW(mine.row);
             write_row(best, alpha, beta, BIAS_OF(row), out + row * c_row, C_STRIDE, c);
 #if HAS_ARGUMENTS
@@ -184,23 +209,24 @@ kernel GROUP void spmm_max_min_csr_rows(PATTERN, DENSE_B, DENSE_C, SCALARS, ROW_
 
 // Row chunks are listed, and their max/min stored in scratch memory, as in spmm_csr_row_chunks.
 // Places are stored in found[batch][i][n].
-kernel GROUP void spmm_max_min_csr_row_chunks(PATTERN, DENSE_B, int n,
-                                              ROW_CHUNKS_PARAMETERS(DECLARE, COMMA, SOLE_OUT),
-                                              FOUND_PARAMETERS(DECLARE, COMMA, SOLE_OUT))
+kernel ROW_SPLIT_GROUP void spmm_max_min_csr_row_chunks(PATTERN, DENSE_B, int n,
+                                                        ROW_CHUNKS_PARAMETERS(DECLARE, COMMA,
+                                                                              SOLE_OUT),
+                                                        FOUND_PARAMETERS(DECLARE, COMMA, SOLE_OUT))
 {
+    DECLARE_SHARED
     const int i = get_group_id(0) * ROWS_PER_GROUP + get_local_id(1);
-    if (i >= n_row_chunks)
-        return;
-    const columns c = columns_of(GROUP_ALONG_N, get_local_id(0), n);
+    const columns c = columns_of(GROUP_ALONG_N, LANE, n);
     const entries A = ENTRIES;
     const dense matrix = MATRIX_B;
-    const chunk_of_row mine =
-        row_chunk_at(offsets + offsets_start, n_rows, row_chunk, has_list ? list[i] : i);
-    if (mine.count == 0)
-        return;
+    chunk_of_row mine = {0, 0, 0, 0, 0};
+    if (i < n_row_chunks)
+        mine = row_chunk_at(offsets + offsets_start, n_rows, row_chunk, has_list ? list[i] : i);
     ACCS best[VECTORS];
     PLACES place[VECTORS];
-    find_max_min(best, place, A, mine.start, mine.stop, matrix, c);
+    find_max_min(best, place, A, mine.start, mine.stop, matrix, c, S);
+    if (PART > 0 || mine.count == 0)
+        return;
     const long row = (GROUP_ALONG_Z * (long)n_row_chunks + i) * n;
     store_scratch_row(best, scratch + scratch_start + row, c);
 #if HAS_ARGUMENTS

@@ -404,9 +404,6 @@ static int vectorized_entry_lanes(const weft_spmm_problem *problem, const weft_s
     if (f->n > vector_width)
         return 1 + refuse(problem->why, ENTRY_LANES, "n is %" PRId64 ": a power of two is wanted",
                           f->n);
-    if (weft_spmm_is_max_min(problem->reduction))
-        return 1 + refuse(problem->why, ENTRY_LANES, "not used for %s",
-                          weft_spmm_reduction_name(problem->reduction));
     return (int)min_i64(widest / vector_width, WEFT_SPMM_MAX_ENTRY_LANES);
 }
 

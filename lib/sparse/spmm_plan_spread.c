@@ -35,7 +35,6 @@ enum {
 // Features, named in the reasons for not using them.
 static const char PACKED[] = "packed B", STAGED[] = "entries in local memory";
 static const char ALIGNED[] = "aligned vectors", ROW_SPLITS[] = "larger row splits";
-static const char ENTRY_LANES[] = "entries side by side";
 
 // Entries of one row that fit in the group's local memory, index and value. They use half of it, so
 // that two groups can be resident.
@@ -143,14 +142,11 @@ static int64_t spread_entry_lanes(const weft_limits *limits, const weft_spmm_pro
     const int64_t longest =
         problem->rows ? min_i64(problem->rows->max, 2 * spread_row_chunk(problem)) : 0;
     const int64_t room = clamped_i64(limits->local_bytes) / 2;
-    if (weft_spmm_is_max_min(problem->reduction))
-        return 1 + refuse(problem->why, ENTRY_LANES, "not used for %s",
-                          weft_spmm_reduction_name(problem->reduction));
     int64_t entry_lanes = 1;
     for (size_t i = 1; i < sizeof(spread_row_splits) / sizeof(spread_row_splits[0]); i++) {
         const int64_t next = spread_row_splits[i];
         const int64_t bytes = spread_rows(limits, items, lanes, next) * (next - 1) * columns *
-                              weft_sum_bytes(f->dtype);
+                              f->part_bytes;
         const bool pays = i == 1 || entries >= (double)next || longest / entry_lanes > SPREAD_WAIT;
         if (!pays || next * lanes > items || bytes > room) {
             refuse(problem->why, "more entries side by side",

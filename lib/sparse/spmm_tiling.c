@@ -16,11 +16,14 @@
 
 weft_spmm_facts weft_spmm_facts_of(const weft_spmm_problem *problem)
 {
+    const weft_dtype dtype = weft_dtype_or(problem->dtype, WEFT_F32);
+    const bool has_places = weft_spmm_is_max_min(problem->reduction);
     return (weft_spmm_facts){
-        .dtype = weft_dtype_or(problem->dtype, WEFT_F32),
+        .dtype = dtype,
         .n = max_i64(problem->n, 1),
         .alignment = problem->columns_adjacent ? max_i64(problem->alignment, 1) : 1,
         .entry_alignment = max_i64(problem->entry_alignment, 1),
+        .part_bytes = weft_sum_bytes(dtype) + (has_places ? (int64_t)sizeof(int64_t) : 0),
     };
 }
 
@@ -122,8 +125,7 @@ static uint64_t staged_bytes(const weft_spmm_tiling *tiling, const weft_spmm_fac
     const uint64_t row_bytes = tiling->stage > 0 ? (uint64_t)tiling->stage * entry_bytes + 4 : 0;
     const uint64_t n_tile = (uint64_t)tiling->vector_width * (uint64_t)tiling->vectors *
                             (uint64_t)(weft_spmm_row_items(tiling) - tiling->lanes);
-    return (uint64_t)tiling->rows_per_group *
-           (row_bytes + n_tile * (uint64_t)weft_sum_bytes(f->dtype));
+    return (uint64_t)tiling->rows_per_group * (row_bytes + n_tile * (uint64_t)f->part_bytes);
 }
 
 static weft_status entries_check(const weft_spmm_tiling *tiling, const weft_limits *limits,
@@ -207,14 +209,17 @@ static weft_status entry_lanes_check(const weft_spmm_tiling *tiling)
     return WEFT_OK;
 }
 
+// A row is split only between items that take its entries side by side.
 static weft_status max_min_check(const weft_spmm_tiling *tiling, const weft_spmm_problem *problem)
 {
+    const bool is_cut = tiling->row_split > 1 && tiling->entry_lanes != tiling->row_split;
     if (weft_spmm_is_max_min(problem->reduction) &&
         (tiling->k_block > 0 || tiling->stage > 0 || tiling->packed ||
-         tiling->row_blocks_per_copy > 0 || tiling->row_split > 1 || tiling->entry_lanes > 1))
+         tiling->row_blocks_per_copy > 0 || is_cut))
         return fail(WEFT_BAD_ARGUMENT,
                     "spmm: tiling.k_block is %d, stage %d, row_blocks_per_copy %d, row_split %d, "
-                    "entry_lanes %d, %s: a %s uses none of the six",
+                    "entry_lanes %d, %s: a %s has none of the first three, no packed B, and as "
+                    "many entry_lanes as a row_split",
                     tiling->k_block, tiling->stage, tiling->row_blocks_per_copy, tiling->row_split,
                     tiling->entry_lanes, tiling->packed ? "packed" : "not packed",
                     weft_spmm_reduction_name(problem->reduction));

@@ -89,6 +89,7 @@ enum {
 typedef struct weft_spmm_facts {
     weft_dtype dtype;
     int64_t n, alignment, entry_alignment;
+    int64_t part_bytes; // of a part of a row, in local memory, for each column
 } weft_spmm_facts;
 
 weft_spmm_facts weft_spmm_facts_of(const weft_spmm_problem *problem);
