@@ -557,7 +557,12 @@ static void test_entries_lie_side_by_side(void **state)
         weft_spmm_problem largest = problem;
         largest.reduction = WEFT_SPMM_MAX;
         assert_int_equal(
-            weft_spmm_tiling_for(weft_profile_find(known[i].device), &largest).entry_lanes, 0);
+            weft_spmm_tiling_for(weft_profile_find(known[i].device), &largest).entry_lanes,
+            known[i].entry_lanes);
+        largest.nnz = 15 * problem.m; // CPUs merge lanes of longer rows only
+        if (strncmp(known[i].device, "intel-", 6) == 0)
+            assert_int_equal(
+                weft_spmm_tiling_for(weft_profile_find(known[i].device), &largest).entry_lanes, 0);
     }
 }
 

@@ -134,14 +134,13 @@ static void test_tilings_that_share_what_max_min_do_not(void **state)
     tiling.k_block = 0;
     tiling.packed = true;
     REFUSE(WEFT_BAD_ARGUMENT,
-           "row_blocks_per_copy 0, row_split 0, entry_lanes 0, packed: a min uses none of",
+           "row_blocks_per_copy 0, row_split 0, entry_lanes 0, packed: a min has none of",
            (c.params.tiling = TILING_TEXT(spmm, &tiling), c.params.reduction = WEFT_SPMM_MIN));
     tiling.packed = false;
     tiling.row_blocks_per_copy = 1;
-    REFUSE(
-        WEFT_BAD_ARGUMENT,
-        "row_blocks_per_copy 1, row_split 0, entry_lanes 0, not packed: a max uses none of the six",
-        c.params.tiling = TILING_TEXT(spmm, &tiling));
+    REFUSE(WEFT_BAD_ARGUMENT,
+           "row_blocks_per_copy 1, row_split 0, entry_lanes 0, not packed: a max has none of the",
+           c.params.tiling = TILING_TEXT(spmm, &tiling));
     tiling.row_blocks_per_copy = 0;
     tiling.lanes = tiling.stage = 2;
     REFUSE(WEFT_BAD_ARGUMENT, "stage 2", c.params.tiling = TILING_TEXT(spmm, &tiling));

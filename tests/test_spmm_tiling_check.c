@@ -257,7 +257,8 @@ static void test_what_max_min_go_without_is_refused(void **state)
     problem.reduction = WEFT_SPMM_MAX;
     refuse(sound, &problem,
            "tiling.k_block is 10, stage 16, row_blocks_per_copy 0, row_split 0, entry_lanes 0, not "
-           "packed: a max uses none of the six");
+           "packed: a max has none of the first three, no packed B, and as many entry_lanes as a "
+           "row_split");
     weft_spmm_tiling tiling = sound;
     tiling.k_block = tiling.stage = 0;
     tiling.load = 1;
@@ -267,13 +268,19 @@ static void test_what_max_min_go_without_is_refused(void **state)
     tiling.packed = true;
     refuse(tiling, &problem,
            "tiling.k_block is 0, stage 0, row_blocks_per_copy 0, row_split 0, entry_lanes 0, "
-           "packed: a min uses none of the six");
+           "packed: a min has none of the first three, no packed B");
     tiling.packed = false;
     tiling.row_blocks_per_copy = 7;
     refuse(tiling, &problem,
-           "stage 0, row_blocks_per_copy 7, row_split 0, entry_lanes 0, not packed: a min uses "
-           "none of the six");
+           "stage 0, row_blocks_per_copy 7, row_split 0, entry_lanes 0, not packed: a min has "
+           "none of the first three");
     tiling.row_blocks_per_copy = 0;
+    tiling.row_split = 2;
+    refuse(tiling, &problem, "row_split 2, entry_lanes 0, not packed: a min has");
+    tiling.entry_lanes = 2;
+    assert_int_equal(weft_spmm_tiling_check(&tiling, weft_profile_find("nvidia-a100"), &problem),
+                     WEFT_OK);
+    tiling.row_split = tiling.entry_lanes = 0;
     tiling.k_block = 1;
     refuse(tiling, &problem, "tiling.k_block is 1,");
     problem.reduction = WEFT_SPMM_MEAN;

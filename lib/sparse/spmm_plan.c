@@ -39,7 +39,11 @@ enum {
 };
 static const double NARROW_USES = 40; // least entries per row of A and of B together
 
-enum { SHORT_ROW = 16 }; // entries of a row on average, below which groups have more narrow rows
+// Entries of a row on average.
+enum {
+    SHORT_ROW = 16,          // below it groups have more narrow rows
+    MERGED_ROW_ENTRIES = 16, // from it on merging lanes is less than what they save
+};
 
 // Narrow n-tiles that groups copy to local memory.
 enum {
@@ -404,6 +408,12 @@ static int vectorized_entry_lanes(const weft_spmm_problem *problem, const weft_s
     if (f->n > vector_width)
         return 1 + refuse(problem->why, ENTRY_LANES, "n is %" PRId64 ": a power of two is wanted",
                           f->n);
+    if (weft_spmm_is_max_min(problem->reduction) &&
+        problem->nnz < MERGED_ROW_ENTRIES * max_i64(problem->m, 1))
+        return 1 + refuse(problem->why, ENTRY_LANES,
+                          "rows have %.3g entries: lanes of a %s are merged from %d on",
+                          (double)problem->nnz / (double)max_i64(problem->m, 1),
+                          weft_spmm_reduction_name(problem->reduction), MERGED_ROW_ENTRIES);
     return (int)min_i64(widest / vector_width, WEFT_SPMM_MAX_ENTRY_LANES);
 }
 

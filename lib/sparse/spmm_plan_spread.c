@@ -145,8 +145,8 @@ static int64_t spread_entry_lanes(const weft_limits *limits, const weft_spmm_pro
     int64_t entry_lanes = 1;
     for (size_t i = 1; i < sizeof(spread_row_splits) / sizeof(spread_row_splits[0]); i++) {
         const int64_t next = spread_row_splits[i];
-        const int64_t bytes = spread_rows(limits, items, lanes, next) * (next - 1) * columns *
-                              f->part_bytes;
+        const int64_t bytes =
+            spread_rows(limits, items, lanes, next) * (next - 1) * columns * f->part_bytes;
         const bool pays = i == 1 || entries >= (double)next || longest / entry_lanes > SPREAD_WAIT;
         if (!pays || next * lanes > items || bytes > room) {
             refuse(problem->why, "more entries side by side",
