@@ -245,7 +245,7 @@ static void check_pattern(const char *folder)
         char path[1024];
         npy_array array;
         complaint why;
-        snprintf(path, sizeof(path), "%s/tiny-n128.%s.npy", folder, what[i]);
+        snprintf(path, sizeof(path), "%s/0.9_tiny-n128.%s.npy", folder, what[i]);
         if (!npy_read(&array, path, WEFT_DEFAULT, &why))
             fail_msg("%s", why.text);
         assert_int_equal(array.dtype, WEFT_I32);
@@ -295,8 +295,11 @@ static void cases_come_in_pairs(void **state)
     skip_but_on_pocl();
     char arguments[2048];
     const char *folder = getenv("WEFT_TEST_DIR");
+    char below[1024];
     assert_non_null(folder);
-    write_matrix(folder, "tiny.mtx", "3 4 2\n1 1 5\n3 4 6\n");
+    snprintf(below, sizeof(below), "%s/0.9", folder);
+    assert_int_equal(mkdir(below, 0700), 0);
+    write_matrix(below, "tiny.mtx", "3 4 2\n1 1 5\n3 4 6\n");
     snprintf(arguments, sizeof(arguments), "spmm --quick --data '%s' --patterns '%s'", folder,
              folder);
     json_t *object = run_bench(arguments);
@@ -311,11 +314,12 @@ static void cases_come_in_pairs(void **state)
         const json_t *it = json_array_get(cases, i);
         check_case(it, limits);
         assert_int_equal(json_is_true(json_object_get(it, "planned")), i % 2 == 0);
+        assert_int_equal(json_is_true(json_object_get(it, "is_file")), i >= n_cases - 2);
         if (i % 2 == 1)
             assert_string_equal(string(it, "case"), string(json_array_get(cases, i - 1), "case"));
     }
     const json_t *last = json_array_get(cases, n_cases - 1);
-    assert_string_equal(string(last, "case"), "tiny-n128");
+    assert_string_equal(string(last, "case"), "0.9_tiny-n128");
     assert_true(number(last, "m") == 3 && number(last, "k") == 4 && number(last, "nnz") == 2);
     check_pattern(folder);
     json_decref(object);

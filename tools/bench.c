@@ -158,6 +158,8 @@ static json_t *case_json(const bench_case *it)
     json_t *object = report_json(&it->report);
     json_object_set_new(object, "bound", json_string("FMA"));
     json_object_set_new(object, "planned", json_boolean(it->planned));
+    if (it->is_file)
+        json_object_set_new(object, "is_file", json_true());
     if (!isnan(it->to_unplanned))
         json_object_set_new(object, "to_unplanned", report_number(it->to_unplanned, 4));
     return object;
@@ -485,8 +487,8 @@ static void parse(bench_options *out, int argc, char **argv)
          "Measure only cases with TEXT in their names. Sets of SpMM, whose cases alternate, are "
          "measured as a whole. Dense products of random shapes are one case, \"random\"",
          0},
-        {"data", OPTION_DATA, "DIR", 0, "Also measure SpMM with every .mtx and .smtx file in DIR",
-         0},
+        {"data", OPTION_DATA, "DIR", 0,
+         "Also measure SpMM with every .mtx and .smtx file in DIR and in its folders", 0},
         {"patterns", OPTION_PATTERNS, "DIR", 0,
          "Write the positions of the non-zeros of each sparse case to DIR/CASE.offsets.npy and "
          "DIR/CASE.indices.npy",

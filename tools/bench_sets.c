@@ -8,7 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
+#include "bench.h"
 #include "operand.h"
 
 enum { SEED = 1, GRAPH_NODES = 32768, GRAPH_DEGREE = 8 };
@@ -182,7 +184,20 @@ static bool add_quick(bench_sets *sets, complaint *why)
            add_pruned(sets, &wide, 90, 128, covs, 2, why) && add_full_row(sets, why);
 }
 
-static bool add_file(bench_sets *sets, const char *folder, const char *file, complaint *why)
+// "bottleneck_3-n128" of "bottleneck_3.smtx"; what is in a folder of the folder is "0.9_...".
+static bool name_file(bench_set *set, char *name, size_t size, const char *below)
+{
+    const int length = (int)(strrchr(below, '.') - below);
+    if (length + 16 > (int)size)
+        return false;
+    snprintf(name, size, "%.*s", length, below);
+    for (char *slash = strchr(name, '/'); slash; slash = strchr(slash, '/'))
+        *slash = '_';
+    add_suffix(set, "", name, size);
+    return true;
+}
+
+static bool add_file(bench_sets *sets, const char *folder, const char *below, complaint *why)
 {
     bench_set *set = add_set(sets, 128, WEFT_F32, why);
     if (set == NULL)
@@ -190,32 +205,62 @@ static bool add_file(bench_sets *sets, const char *folder, const char *file, com
     bench_matrix *matrix = &set->matrices[set->n_matrices++];
     *matrix = (bench_matrix){.source = BENCH_FILE};
     const size_t length =
-        (size_t)snprintf(matrix->path, sizeof(matrix->path), "%s/%s", folder, file);
-    if (length >= sizeof(matrix->path))
-        return complain(why, "%s/%s: this path is too long", folder, file);
-    snprintf(matrix->name, sizeof(matrix->name), "%.*s", (int)(strrchr(file, '.') - file), file);
-    add_suffix(set, "", matrix->name, sizeof(matrix->name));
-    return true;
+        (size_t)snprintf(matrix->path, sizeof(matrix->path), "%s/%s", folder, below);
+    return (length < sizeof(matrix->path) &&
+            name_file(set, matrix->name, sizeof(matrix->name), below)) ||
+           complain(why, "%s/%s: this path is too long", folder, below);
 }
 
-static int is_sparse(const struct dirent *entry)
+static int is_visible(const struct dirent *entry)
 {
-    return format_is_sparse(entry->d_name);
+    return entry->d_name[0] != '.';
 }
 
-static bool add_files(bench_sets *sets, const char *folder, complaint *why)
+static bool is_folder(const char *path)
 {
+    struct stat about;
+    return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
+}
+
+static bool add_files(bench_sets *sets, const char *folder, const char *below, complaint *why);
+
+// A file or a folder, by its name in folder/below.
+static bool add_entry(bench_sets *sets, const char *folder, const char *below, const char *name,
+                      complaint *why)
+{
+    char its[1024], path[2048];
+    const int length = snprintf(its, sizeof(its), "%s%s%s", below, *below ? "/" : "", name);
+    snprintf(path, sizeof(path), "%s/%s", folder, its);
+    if (length >= (int)sizeof(its))
+        return complain(why, "%s: this path is too long", path);
+    if (is_folder(path))
+        return add_files(sets, folder, its, why);
+    return !format_is_sparse(name) || add_file(sets, folder, its, why);
+}
+
+// All of folder/below, by name.
+static bool add_files(bench_sets *sets, const char *folder, const char *below, complaint *why)
+{
+    char path[2048];
     struct dirent **entries;
-    const int n = scandir(folder, &entries, is_sparse, alphasort);
+    snprintf(path, sizeof(path), "%s%s%s", folder, *below ? "/" : "", below);
+    const int n = scandir(path, &entries, is_visible, alphasort);
     if (n < 0)
-        return complain(why, "%s: %s", folder, strerror(errno));
-    bool ok = n > 0 || complain(why, "%s: has no .mtx and no .smtx file", folder);
+        return complain(why, "%s: %s", path, strerror(errno));
+    bool ok = true;
     for (int i = 0; i < n; i++) {
-        ok = ok && add_file(sets, folder, entries[i]->d_name, why);
+        ok = ok && add_entry(sets, folder, below, entries[i]->d_name, why);
         free(entries[i]);
     }
     free(entries);
     return ok;
+}
+
+static bool add_folder(bench_sets *sets, const char *folder, complaint *why)
+{
+    const size_t before = sets->count;
+    return add_files(sets, folder, "", why) &&
+           (sets->count > before || complain(why, "%s: has no .mtx and no .smtx file", folder));
 }
 
 bool bench_sets_list(bench_sets *out, bool quick, const char *folder, complaint *why)
@@ -225,7 +270,7 @@ bool bench_sets_list(bench_sets *out, bool quick, const char *folder, complaint 
                     : add_generated(out, why) && add_transposed(out, 128, why) &&
                           add_transposed(out, 4, why) && add_transposed(out, 1, why) &&
                           add_full_row(out, why) && add_graph(out, why) && add_narrow(out, why);
-    ok = ok && (folder == NULL || add_files(out, folder, why));
+    ok = ok && (folder == NULL || add_folder(out, folder, why));
     if (!ok)
         bench_sets_free(out);
     return ok;

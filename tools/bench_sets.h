@@ -22,6 +22,7 @@ typedef enum bench_source {
 //   graph-32768-n128                  grown by preferential attachment
 //   ...-even                          the same sizes and nnz, rows that vary by 0.1
 //   cora-n128                         a file of --data
+//   0.9_block_3-n128                  a file of its folder 0.9
 typedef struct bench_matrix {
     char name[128];
     bench_source source;
@@ -47,8 +48,8 @@ typedef struct bench_sets {
 } bench_sets;
 
 // All sets, or with `quick` a few small ones; then the .mtx and .smtx files in `folder` (may be
-// NULL), by name. Uneven layers that are impossible at their density are omitted: rows that vary by
-// 2 need 80% zeros and more. The caller frees with bench_sets_free().
+// NULL) and in its folders, by name. Uneven layers that are impossible at their density are
+// omitted: rows that vary by 2 need 80% zeros and more. The caller frees with bench_sets_free().
 bool bench_sets_list(bench_sets *out, bool quick, const char *folder, complaint *why);
 void bench_sets_free(bench_sets *sets);
 

@@ -287,6 +287,7 @@ static bool report_runner(bench_cases *cases, const bench_stage *stage, bench_ru
     *it = (bench_case){.planned = runner->params.plan != NULL,
                        .to_unplanned = ratio_to_unplanned(stage, runner, n_runs),
                        .is_layer = runner->matrix->source == BENCH_LAYER,
+                       .is_file = runner->matrix->source == BENCH_FILE,
                        .even = even};
     memcpy(it->name, runner->matrix->name, sizeof(it->name));
     timed_report *report = &it->report;

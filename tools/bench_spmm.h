@@ -16,6 +16,7 @@ typedef struct bench_case {
     double to_unplanned; // planned: its time as a multiple of that without, the median of rounds;
                          // else NaN
     bool is_layer;       // generated
+    bool is_file;        // of --data
     size_t even; // index of the set's most even case that is planned or not like this one; its own
                  // for that one
     timed_report report; // set-up is the making of the plan, 0 without

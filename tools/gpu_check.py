@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests and measures a device with what is built, and writes a report: see tools/gpu-check.
 
-    gpu_check.py --build DIR --output DIR [--device TEXT] [--self-test OPS] [--bench SETS] [--quick]
-                 [--no-tests WHY]
+    gpu_check.py --build DIR --output DIR [--device TEXT] [--self-test OPS] [--bench SETS] [--data FOLDER]
+                 [--quick] [--no-tests WHY]
 
 DIR/tools/weft is asked for the device, its self-test and its bench; the suite `device` of DIR's
 tests is run. The exit status is 1 where there is no such device, the self-test finds something
@@ -130,17 +130,19 @@ def run_tests(build, wanted, quick):
 
 # ---- bench
 
-def run_bench(weft, device, sets, quick, patterns):
+def run_bench(weft, device, options, patterns):
     """The bench's own JSON, what it left out, and which sets failed: they take no other with them.
 
     Limits are those that were measured first.
     """
     bench = {"cases": [], "notes": [], "failures": {}}
-    for name in ALL_SETS if sets == ["all"] else sets:
+    for name in ALL_SETS if options.bench == ["all"] else options.bench:
         tell(f"weft bench {name}")
         command = [weft, "bench", name, "--json", "--device", device, "--patterns", str(patterns)]
+        if options.data and name == "spmm":
+            command += ["--data", str(options.data)]
         try:
-            its, notes = json_of(command + ["--quick"] * quick, BENCH_SECONDS)
+            its, notes = json_of(command + ["--quick"] * options.quick, BENCH_SECONDS)
         except Failure as failure:
             bench["failures"][name] = str(failure)
             continue
@@ -168,6 +170,7 @@ def add_ratios(bench, peers):
     theirs = {case["case"]: case for case in peers.get("cases", []) if "median_ms" in case}
     peers["ratios"] = [
         {"case": case["case"], "op": case["op"], "planned": case.get("planned"),
+         **({"zeros": 1 - case["nnz"] / max(case["m"] * case["k"], 1)} if case.get("is_file") else {}),
          "weft_ms": case["median_ms"], "peer_ms": theirs[case["case"]]["median_ms"],
          "ratio": theirs[case["case"]]["median_ms"] / case["median_ms"]}
         for case in bench["cases"] if case["case"] in theirs]
@@ -205,7 +208,7 @@ def check(options):
         report["tests"] = run_tests(options.build, wanted, options.quick)
     with tempfile.TemporaryDirectory() as folder:
         patterns = pathlib.Path(folder)
-        bench = run_bench(weft, wanted, options.bench, options.quick, patterns)
+        bench = run_bench(weft, wanted, options, patterns)
         on_cpu = device["limits"]["kind"] == "CPU"
         tell("The same by PyTorch")
         peers = run_peers(bench, on_cpu, options.quick, patterns)
@@ -223,6 +226,7 @@ def main():
     parser.add_argument("--device", default=os.environ.get("WEFT_DEVICE"))
     parser.add_argument("--self-test", type=str.split, default="")
     parser.add_argument("--bench", type=str.split, default="all")
+    parser.add_argument("--data", metavar="FOLDER", type=pathlib.Path)
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--no-tests", metavar="WHY")
     options = parser.parse_args()

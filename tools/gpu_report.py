@@ -144,6 +144,34 @@ def about_peers(peers):
     return lines
 
 
+def about_files(peers):
+    """Products by the matrices of files, together for each share of zeros."""
+    rows = [row for row in peers.get("ratios", []) if "zeros" in row]
+    if not rows:
+        return []
+    lines = heading("SpMM of files, by the zeros of A") + textwrap.wrap(
+        "Geometric means of PyTorch's time divided by weft's.", WIDTH)
+    found = []
+    for planned in (True, False):
+        its = [row for row in rows if row["planned"] is planned]
+        for label, chosen in [*by_zeros(its), ("all", its)] if its else []:
+            ratios = [row["ratio"] for row in chosen]
+            found.append([label + ("" if planned else ", no plan"), str(len(ratios)),
+                          f"{statistics.geometric_mean(ratios):.2f}", f"{min(ratios):.2f}"])
+    return lines + [""] + list(table(["zeros", "matrices", "mean", "least"], found))
+
+
+def by_zeros(rows):
+    """Pairs of a range's name and its rows, from few zeros to many; none is empty."""
+    edges = [0, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 1]
+    margin = 0.005  # files of "90%" have a few more or less
+    for low, high in zip(edges, edges[1:]):
+        top = high - margin if high < 1 else 2
+        chosen = [row for row in rows if low - margin <= row["zeros"] < top]
+        if chosen:
+            yield f"{low:.0%} to {high:.0%}", chosen
+
+
 def about_plans(bench):
     if not bench["cases"]:
         return []
@@ -158,5 +186,5 @@ def about_plans(bench):
 def text_of(report):
     lines = (about(report) + about_self_test(report["self_test"]) + about_tests(report["tests"]) +
              about_bench(report["bench"]) + about_peers(report["peers"]) +
-             about_plans(report["bench"]))
+             about_files(report["peers"]) + about_plans(report["bench"]))
     return "\n".join(lines) + "\n"

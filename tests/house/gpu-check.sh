@@ -111,6 +111,26 @@ check "all of an operation" grep -qx \
 check "what is not compared" grep -qx \
     'Not compared: not for f32: sddmm-pruned-2048x512-s90-k128-row_major.' compared
 
+# Two pruned layers, of half zeros and of three quarters, with plans that help and without.
+cat >files.py <<'END'
+import gpu_check
+import gpu_report
+
+def cases(name, nnz, planned_ms):
+    for planned, its in ((True, planned_ms), (False, 1.0)):
+        yield {"case": name, "op": "spmm", "planned": planned, "m": 8, "k": 4, "nnz": nnz,
+               "is_file": True, "median_ms": its}
+
+bench = {"cases": [*cases("half", 16, 0.5), *cases("quarter", 8, 0.5), *cases("other", 8, 0.25)]}
+peers = {"cases": [{"case": its, "op": "spmm", "median_ms": 2} for its in ("half", "quarter", "other")]}
+gpu_check.add_ratios(bench, peers)
+print("\n".join(gpu_report.about_files(peers)))
+END
+PYTHONPATH="$source_dir/tools" python3 files.py >files
+check "files by zeros" grep -qE '^50% to 60% +1 +4\.00 +4\.00$' files
+check "their geometric mean" grep -qE '^70% to 80% +2 +5\.66 +4\.00$' files
+check "and without a plan" grep -qE '^all, no plan +3 +2\.00 +2\.00$' files
+
 cat >python/torch.py <<'END'
 class cuda:
     is_available = staticmethod(lambda: False)
@@ -120,6 +140,13 @@ sees_no_gpu() {
     python3 "$source_dir/tools/gpu_peers.py" report/report.json . | grep -q 'PyTorch 2 sees no GPU'
 }
 check "PyTorch without a GPU" sees_no_gpu
+
+mkdir -p data/0.5
+printf '3, 4, 2\n0 1 1 2\n0 3\n' >data/0.5/tiny.smtx
+rm -r report
+check "a folder of files" ends_with 0 gpu_check --device PoCL --quick --bench spmm --data data
+check "its matrices are measured" holds \
+    '[its["planned"] for its in report["bench"]["cases"] if its.get("is_file")] == [True, False]'
 
 rm -r report
 check "no GPU" ends_with 1 gpu_check --quick
