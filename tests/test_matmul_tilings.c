@@ -199,6 +199,26 @@ static void test_many_blocks(void **state)
     }
 }
 
+// An item whose part of a block is whole and aligned loads a step without asking; the last step may
+// be shorter. A and B lie either way. Offsets are anything: one product in 16 has both aligned.
+static void test_whole_blocks_with_a_short_last_step(void **state)
+{
+    (void)state;
+    static const weft_matmul_tiling tiling =
+        TILING(BLOCKS, false, 4, 2, 4, 4, 2, 16, 8, 32, WHOLE_K);
+    for (uint64_t seed = 0; seed < 512; seed++) {
+        const matmul_case one = {.seed = seed,
+                                 .m = 16,
+                                 .n = 32 + 32 * (int64_t)(seed >> 3 & 1),
+                                 .k = 16 + 4 * (int64_t)(seed & 1),
+                                 .alpha = 1,
+                                 .a.layout = seed & 2 ? LAYOUT_TRANSPOSED : LAYOUT_DENSE,
+                                 .b.layout = seed & 4 ? LAYOUT_TRANSPOSED : LAYOUT_DENSE,
+                                 .tiling = &tiling};
+        matmul_run(ctx, &one);
+    }
+}
+
 // Where the caches are too small for C, what is aligned is written past them.
 static void test_outputs_that_no_cache_holds(void **state)
 {
@@ -233,6 +253,7 @@ int main(void)
         cmocka_unit_test(test_every_variant_of_rows),
         cmocka_unit_test(test_vectors_of_rows_that_are_not_there),
         cmocka_unit_test(test_many_blocks),
+        cmocka_unit_test(test_whole_blocks_with_a_short_last_step),
         cmocka_unit_test(test_outputs_that_no_cache_holds),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
