@@ -119,8 +119,6 @@ INLINE ACC value_at(const tile A, POSITION e)
 }
 
 #if LANES > 1
-// Issues all loads of an iteration before their first use: items wait there, and compilers for GPUs
-// do not move loads.
 INLINE ACCS of_row(long k, int v, const rows_of_B B, const columns c, bool whole)
 {
 #if STAGED_B
@@ -130,7 +128,8 @@ INLINE ACCS of_row(long k, int v, const rows_of_B B, const columns c, bool whole
 #endif
 }
 
-// Adds the n entries from e on; n is a constant for the compiler, at most UNROLL.
+// Adds the n entries from e on; n is a constant for the compiler, at most UNROLL. All loads of rows
+// are in flight together: items wait there.
 INLINE void add_unrolled(ACCS sums[VECTORS], const tile A, POSITION e, int n, const rows_of_B B,
                          const columns c, bool whole)
 {
@@ -149,6 +148,7 @@ INLINE void add_unrolled(ACCS sums[VECTORS], const tile A, POSITION e, int n, co
         for (int v = 0; v < VECTORS; ++v)
             if (u < n)
                 x[u][v] = of_row(k[u], v, B, c, whole);
+    a[0] = after_loads(a[0], bits_of_rows(x, n));
 #pragma unroll
     for (int u = 0; u < UNROLL; ++u)
 #pragma unroll
