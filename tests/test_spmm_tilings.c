@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SpMM by every kind of tiling, whether or not it would be chosen for the device at hand.
+#define _GNU_SOURCE // MAP_ANONYMOUS
+#include <sys/mman.h>
+
 #include "sparse/spmm_tiling.h"
 #include "spmm_case.h"
 
@@ -209,6 +212,81 @@ static void test_staging_of_empty_rows(void **state)
     }
 }
 
+// Lanes that are items, which compute addresses of rows of B: staged entries, and interleaved ones.
+static const weft_spmm_tiling item_tilings[] = {
+    TILING(1, 2, 2, 2, 1, 0, 4, 1, 4, 1000, false, false),
+    INTERLEAVED(4, 1, 1, 2, 2, 1, 2, 1000, false, false),
+};
+
+static void test_rows_of_B_in_any_order(void **state)
+{
+    (void)state;
+    static const dense_layout layouts[] = {ROWS_BACKWARDS, COLUMN_MAJOR, COLUMNS_BACKWARDS,
+                                           BATCH_BACKWARDS, SAME_ROW};
+    for (int i = 0; i < 2; i++)
+        for (int j = 0; j < (int)(sizeof(layouts) / sizeof(layouts[0])); j++) {
+            const spmm_case one = {.seed = (uint64_t)(50 * i + j),
+                                   .m = 5,
+                                   .k = 9,
+                                   .n = 7,
+                                   .n_batches = 2,
+                                   .b_layout = layouts[j],
+                                   .alpha = 1,
+                                   .tiling = &item_tilings[i]};
+            spmm_run(ctx, &one);
+        }
+}
+
+// Pages of it exist once they are written; PoCL uses them where they are.
+static cl_mem far_rows(void **memory, const spmm_operands *o, int64_t distance)
+{
+    const size_t row_bytes = (size_t)o->of.n * sizeof(float);
+    const size_t bytes = (size_t)(o->of.k - 1) * (size_t)distance + row_bytes;
+    cl_int code;
+    *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+                   -1, 0);
+    assert_ptr_not_equal(*memory, MAP_FAILED);
+    for (int64_t row = 0; row < o->of.k; row++)
+        memcpy((char *)*memory + row * distance, (const char *)o->dense + (size_t)row * row_bytes,
+               row_bytes);
+    cl_mem buffer =
+        clCreateBuffer(weft_context_cl(ctx), CL_MEM_USE_HOST_PTR, bytes, *memory, &code);
+    assert_int_equal(code, CL_SUCCESS);
+    return buffer;
+}
+
+static void multiply_far_rows(const weft_spmm_tiling *tiling, int64_t k, int64_t distance)
+{
+    const spmm_case one = {
+        .seed = 3, .m = 4, .k = k, .n = 5, .rows = ROWS_FULL, .alpha = 1, .tiling = tiling};
+    spmm_operands o;
+    void *memory;
+    spmm_create(&o, ctx, weft_context_queue(ctx), &one);
+    const weft_tensor near = o.B;
+    o.B.buffer = far_rows(&memory, &o, distance);
+    o.B.offset = 0;
+    o.B.stride[0] = distance / (int64_t)sizeof(float);
+    spmm_call(&o);
+    spmm_check(&o);
+    clReleaseMemObject(o.B.buffer);
+    munmap(memory, (size_t)((k - 1) * distance) + (size_t)one.n * sizeof(float));
+    o.B = near;
+    spmm_destroy(&o);
+}
+
+// Beyond 4 GiB from the first one: by a distance that 32 bits hold, and by one that they do not.
+static void test_rows_of_B_far_apart(void **state)
+{
+    (void)state;
+    const int64_t gib = 1 << 30;
+    if (!is_on("pocl") || weft_context_limits(ctx)->max_alloc_bytes < (uint64_t)(7 * gib))
+        skip();
+    for (int i = 0; i < 2; i++) {
+        multiply_far_rows(&item_tilings[i], 3, 3 * gib);
+        multiply_far_rows(&item_tilings[i], 2, 5 * gib);
+    }
+}
+
 int main(void)
 {
     need_device();
@@ -217,6 +295,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_variant),
         cmocka_unit_test(test_staging_of_empty_rows),
+        cmocka_unit_test(test_rows_of_B_in_any_order),
+        cmocka_unit_test(test_rows_of_B_far_apart),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     weft_context_destroy(&ctx);

@@ -119,12 +119,12 @@ INLINE ACC value_at(const tile A, POSITION e)
 }
 
 #if LANES > 1
-INLINE ACCS of_row(long k, int v, const rows_of_B B, const columns c, bool whole)
+INLINE ACCS of_row(int k, int v, const rows_of_B B, const columns c, bool whole)
 {
 #if STAGED_B
-    return B[(k * VECTORS + v) * LANES];
+    return B[((long)k * VECTORS + v) * LANES];
 #else
-    return load_of_row(B.first + k * B.row, v, B, c, whole);
+    return load_of_row(row_of_B(B, k), v, B, c, whole);
 #endif
 }
 

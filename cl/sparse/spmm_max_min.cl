@@ -84,7 +84,7 @@ INLINE void multiply_row(ACCS x[VECTORS], const entries A, long e, const dense B
                          bool whole)
 {
     fetch_row(A, e, B);
-    global const T *row = B.first + A.indices[e] * B.row;
+    global const T *row = row_of_B(B, A.indices[e]);
     const ACC a = value_of(A, e);
 #pragma unroll
     for (int v = 0; v < VECTORS; ++v)

@@ -246,6 +246,15 @@ typedef struct {
     weft_defines defines;
 } program;
 
+// Where lanes are items, each computes addresses of rows of B by itself: with fewer instructions
+// where these rows begin less than 4 GiB apart.
+static bool has_near_rows(const weft_spmm_state *s)
+{
+    const int64_t most = UINT32_MAX / (int64_t)weft_dtype_size(s->problem.dtype);
+    return weft_spmm_row_items(&s->tiling) > 1 &&
+           (s->tiling.packed || (s->B.row >= 0 && s->B.row <= most));
+}
+
 static void add_common(weft_defines *defines, const weft_spmm_state *s, const weft_call *call)
 {
     const weft_spmm_numbers *given = call->own;
@@ -271,6 +280,8 @@ static void add_common(weft_defines *defines, const weft_spmm_state *s, const we
     weft_defines_add_word(defines, "INDEX", s->index_dtype == WEFT_I16 ? "short" : "int");
     weft_defines_add(defines, "PERMUTED", given->transpose_a);
     weft_defines_add(defines, "QUEUED", s->n_queues > 0);
+    if (has_near_rows(s))
+        weft_defines_add(defines, "B_ROWS_NEAR", 1);
     if (s->has_rows)
         weft_defines_add(defines, "HAS_ROWS", 1);
     if (call->operands[WEFT_SPMM_BIAS])
