@@ -37,6 +37,9 @@
 #ifndef PACKED // B comes from sddmm_pack
 #define PACKED 0
 #endif
+#ifndef B_COLUMNS_NEAR // as nth_row() asks for it
+#define B_COLUMNS_NEAR 0
+#endif
 #ifndef GROUPS_PER_ROW_BLOCK // groups of which one works
 #define GROUPS_PER_ROW_BLOCK 1
 #endif
@@ -194,6 +197,47 @@ INLINE void write_block(state shares[BLOCK], local state *exchange, const output
     const long chunk = row_block * CHUNKS_PER_GROUP + get_local_id(1);                             \
     const long first = chunk * entries, stop = min(first + entries, nnz)
 
+#if GO_TOGETHER
+// The shares of the entries begin .. end - 1 of a block, which are of one row, over whole tiles.
+// One tile of the row is in `a`; of several each is read for HELD entries. Without a branch between
+// them columns are loaded together; the first or last one repeatedly in place of those of other
+// rows.
+INLINE void put_shares_of_row(state shares[BLOCK], int begin, int end, ACCS a[VECTORS],
+                              bool is_one_tile, global const T *row, long a_stride,
+                              global const T *matrix_b, long b_column, long b_stride,
+                              global const INDEX *columns, int from, int upto, int k)
+{
+#pragma unroll
+    for (int first = 0; first < BLOCK; first += HELD) {
+        ACCS sums[HELD];
+        global const T *others[HELD];
+#pragma unroll
+        for (int b = 0; b < HELD; ++b) {
+            sums[b] = 0;
+            others[b] = nth_row(matrix_b, columns[clamp(first + b, begin, end - 1)], b_column,
+                                B_COLUMNS_NEAR);
+        }
+#pragma unroll 1
+        for (int tile = from; tile < upto; tile += TILE) {
+            if (!is_one_tile)
+                load_row(a, row, a_stride, A_ADJACENT, tile, k, B_ADJACENT, PACKED);
+#pragma unroll
+            for (int b = 0; b < HELD; b += AT_ONCE) {
+                global const T *tiles[AT_ONCE];
+#pragma unroll
+                for (int i = 0; i < AT_ONCE; ++i)
+                    tiles[i] = others[b + i] + tile * b_stride;
+                add_together(sums + b, a, tiles, b_stride, B_ADJACENT);
+            }
+        }
+#pragma unroll
+        for (int b = 0; b < HELD; ++b)
+            if (first + b >= begin && first + b < end)
+                shares[first + b].sum = share_of(sums[b]);
+    }
+}
+#endif
+
 // Tiles of k from `from` on, up to `upto`.
 kernel GROUP void sddmm_csr_entries(PRODUCT)
 {
@@ -204,6 +248,9 @@ kernel GROUP void sddmm_csr_entries(PRODUCT)
 #if LANES == 1 // where lanes are items Intel's compiler would put sums in memory
     const bool is_whole = is_one_tile && (PACKED || from + TILE <= k);
     global const T *first_column = PACKED ? matrix_b : matrix_b + from * B_STRIDE;
+#endif
+#if GO_TOGETHER
+    const bool are_whole = !PACKED && upto <= k && (upto - from) % TILE == 0;
 #endif
     ACCS a[VECTORS];
     int row = -1;
@@ -222,26 +269,49 @@ kernel GROUP void sddmm_csr_entries(PRODUCT)
         }
 #endif
         state shares[BLOCK];
-        for (int b = 0; b < BLOCK; ++b) {
-            ACCS sum = 0;
-            if (e + b < stop) {
-                const bool is_new = e + b >= row_stop;
-                if (is_new) {
+#if GO_TOGETHER
+        if (are_whole) {
+#pragma unroll
+            for (int b = 0; b < BLOCK; ++b)
+                shares[b].sum = 0;
+            const int count = (int)clamp(stop - e, 0L, (long)BLOCK);
+#pragma unroll 1
+            for (int b = 0; b < count;) {
+                if (e + b >= row_stop) {
                     row = next_row(rows, n_rows, row, e + b);
                     row_stop = rows[row + 1];
-                }
-                global const T *column = matrix_b + columns[e + b] * b_column;
-                if (AHEAD > 0 && e + b + AHEAD < stop)
-                    fetch_row(matrix_b + columns[e + b + AHEAD] * b_column, PACKED ? 0 : from);
-                for (int tile = from; tile < upto; tile += TILE) {
-                    if (is_new || !is_one_tile)
-                        load_row(a, matrix_a + row * a_row, A_STRIDE, A_ADJACENT, tile, k,
+                    if (is_one_tile)
+                        load_row(a, matrix_a + row * a_row, A_STRIDE, A_ADJACENT, from, k,
                                  B_ADJACENT, PACKED);
-                    sum = add_product(sum, a, column, B_STRIDE, B_ADJACENT, PACKED, tile, k);
                 }
+                const int next = (int)min(row_stop - e, (long)count);
+                put_shares_of_row(shares, b, next, a, is_one_tile, matrix_a + row * a_row, A_STRIDE,
+                                  matrix_b, b_column, B_STRIDE, columns + e, from, upto, k);
+                b = next;
             }
-            put_share(shares, b, sum);
-        }
+        } else
+#endif
+            for (int b = 0; b < BLOCK; ++b) {
+                ACCS sum = 0;
+                if (e + b < stop) {
+                    const bool is_new = e + b >= row_stop;
+                    if (is_new) {
+                        row = next_row(rows, n_rows, row, e + b);
+                        row_stop = rows[row + 1];
+                    }
+                    global const T *column =
+                        nth_row(matrix_b, columns[e + b], b_column, B_COLUMNS_NEAR);
+                    if (AHEAD > 0 && e + b + AHEAD < stop)
+                        fetch_row(matrix_b + columns[e + b + AHEAD] * b_column, PACKED ? 0 : from);
+                    for (int tile = from; tile < upto; tile += TILE) {
+                        if (is_new || !is_one_tile)
+                            load_row(a, matrix_a + row * a_row, A_STRIDE, A_ADJACENT, tile, k,
+                                     B_ADJACENT, PACKED);
+                        sum = add_product(sum, a, column, B_STRIDE, B_ADJACENT, PACKED, tile, k);
+                    }
+                }
+                put_share(shares, b, sum);
+            }
         write_block(shares, exchange, o, e, stop);
     }
 }

@@ -37,6 +37,10 @@
 #define VO_ADJACENT 1
 #endif
 
+#ifndef KV_ROWS_NEAR // as nth_row() asks for it
+#define KV_ROWS_NEAR 0
+#endif
+
 #define WIDTH       (LANES * OUTPUTS * VECTOR_WIDTH)
 #define GROUP_ITEMS (LANES * ROWS_PER_GROUP)
 #define GROUP       IN_SUB_GROUPS __attribute__((reqd_work_group_size(LANES, ROWS_PER_GROUP, 1)))
@@ -147,7 +151,8 @@ INLINE SUMS block_sums_of(ACCS q[VECTORS], const operands A, int row, long e, in
             load_row(q, A.q + row * A.q_row, A.q_column, QK_ADJACENT, 0, TILE, QK_ADJACENT, 0);
 #pragma unroll
         for (int b = 0; b < BLOCK; ++b) {
-            global const T *k = A.k + A.columns[e + min(b, count - 1)] * A.k_row;
+            global const T *k =
+                nth_row(A.k, A.columns[e + min(b, count - 1)], A.k_row, KV_ROWS_NEAR);
             shares[b].sum = share_of(add_whole(0, q, k, A.k_column, QK_ADJACENT));
         }
     } else
@@ -155,7 +160,7 @@ INLINE SUMS block_sums_of(ACCS q[VECTORS], const operands A, int row, long e, in
         for (int b = 0; b < BLOCK; ++b) {
             ACCS sum = 0;
             if (b < count) {
-                global const T *k = A.k + A.columns[e + b] * A.k_row;
+                global const T *k = nth_row(A.k, A.columns[e + b], A.k_row, KV_ROWS_NEAR);
                 for (int tile = 0; tile < A.depth; tile += TILE) {
                     if (A.depth > TILE || (is_new && b == 0))
                         load_row(q, A.q + row * A.q_row, A.q_column, QK_ADJACENT, tile, A.depth,
@@ -233,7 +238,7 @@ INLINE ACC weigh(ACC weights[BLOCK], SUMS product, ACC base, const exchange X)
 INLINE void add_weighted(ACCS out[OUTPUTS], const operands A, const long offsets[OUTPUTS], long e,
                          ACC weight)
 {
-    global const T *from = A.v + A.columns[e] * A.v_row;
+    global const T *from = nth_row(A.v, A.columns[e], A.v_row, KV_ROWS_NEAR);
 #pragma unroll
     for (int v = 0; v < OUTPUTS; ++v)
         out[v] = multiply_add((ACCS)weight,

@@ -16,6 +16,7 @@
 #include "runtime/workspace.h"
 #include "sparse/sddmm_call.h"
 #include "sparse/sddmm_parameters.h"
+#include "sparse/sparse_plan.h"
 
 static const int MOST_SHUFFLED_LANES = 8; // usual sub-groups have as many, and kernels check
 
@@ -164,6 +165,16 @@ static int64_t groups_per_row_block(const weft_sddmm_tiling *tiling)
 
 // ---- defines
 
+// Where lanes are items, each computes addresses of columns of B by itself.
+static bool has_near_columns(const weft_sddmm_state *s, const weft_call *call)
+{
+    const int64_t distance = s->tiling.transposed
+                                 ? s->problem.k
+                                 : weft_dense_of(weft_call_tensor(call, WEFT_SDDMM_B)).column;
+    return s->tiling.lanes > 1 &&
+           (s->tiling.packed || weft_rows_are_near(distance, s->problem.dtype));
+}
+
 static weft_defines defines_of(const weft_sddmm_state *s, const weft_call *call, int vectors)
 {
     const weft_csr *C = weft_call_csr(call, WEFT_SDDMM_C);
@@ -182,6 +193,8 @@ static weft_defines defines_of(const weft_sddmm_state *s, const weft_call *call,
     weft_defines_add(&defines, "A_ADJACENT", s->problem.a_adjacent);
     weft_defines_add(&defines, "B_ADJACENT", s->problem.b_adjacent || tiling->transposed);
     weft_defines_add(&defines, "PACKED", tiling->packed);
+    if (has_near_columns(s, call))
+        weft_defines_add(&defines, "B_COLUMNS_NEAR", 1);
     weft_defines_add(&defines, "INDICATOR", is_indicator(call));
     weft_defines_add(&defines, "AHEAD", tiling->ahead);
     weft_defines_add_shuffles(&defines, call->ctx,

@@ -17,6 +17,7 @@
 #include "runtime/workspace.h"
 #include "sparse/sparse_attention_call.h"
 #include "sparse/sparse_attention_parameters.h"
+#include "sparse/sparse_plan.h"
 
 // What makes plans differ: where the scale is 0 no products are computed.
 static void add_key(weft_key *key, const weft_call *call)
@@ -112,6 +113,15 @@ static weft_status plan(void *state, const weft_call *call, const weft_limits *l
 
 // ---- defines
 
+// Where lanes are items, each computes addresses of rows of K and V by itself.
+static bool has_near_rows(const weft_attention_state *s, const weft_call *call)
+{
+    const weft_heads K = weft_heads_of(weft_call_tensor(call, WEFT_ATTENTION_K));
+    const weft_heads V = weft_heads_of(weft_call_tensor(call, WEFT_ATTENTION_V));
+    return s->tiling.lanes > 1 && weft_rows_are_near(K.row, s->problem.dtype) &&
+           weft_rows_are_near(V.row, s->problem.dtype);
+}
+
 static weft_defines defines_of(const weft_attention_state *s, const weft_call *call)
 {
     const weft_csr *M = weft_call_csr(call, WEFT_ATTENTION_M);
@@ -128,6 +138,8 @@ static weft_defines defines_of(const weft_attention_state *s, const weft_call *c
     weft_defines_add_registers(&defines, call->ctx->least_subgroup);
     weft_defines_add(&defines, "QK_ADJACENT", s->problem.qk_adjacent);
     weft_defines_add(&defines, "VO_ADJACENT", s->problem.vo_adjacent);
+    if (has_near_rows(s, call))
+        weft_defines_add(&defines, "KV_ROWS_NEAR", 1);
     weft_defines_add_word(&defines, "OFFSET", M->offset_dtype == WEFT_I64 ? "long" : "int");
     weft_defines_add_word(&defines, "INDEX", has_short_indices ? "short" : "int");
     return defines;

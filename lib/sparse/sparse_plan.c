@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #include "base/arithmetic.h"
+#include "base/dtype.h"
 
 int weft_vectors_for(int64_t n, int64_t vector_width, int64_t most)
 {
@@ -16,4 +17,9 @@ int weft_vectors_for(int64_t n, int64_t vector_width, int64_t most)
         if (steps[i] <= most)
             chosen = steps[i];
     return chosen;
+}
+
+bool weft_rows_are_near(int64_t distance, weft_dtype dtype)
+{
+    return distance >= 0 && distance <= UINT32_MAX / (int64_t)weft_dtype_size(dtype);
 }

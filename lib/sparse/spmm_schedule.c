@@ -11,6 +11,7 @@
 #include "runtime/context.h"
 #include "runtime/scratch.h"
 #include "runtime/workspace.h"
+#include "sparse/sparse_plan.h"
 #include "sparse/spmm_call.h"
 #include "sparse/spmm_order.h"
 #include "sparse/spmm_reduction.h"
@@ -246,13 +247,11 @@ typedef struct {
     weft_defines defines;
 } program;
 
-// Where lanes are items, each computes addresses of rows of B by itself: with fewer instructions
-// where these rows begin less than 4 GiB apart.
+// Where lanes are items, each computes addresses of rows of B by itself.
 static bool has_near_rows(const weft_spmm_state *s)
 {
-    const int64_t most = UINT32_MAX / (int64_t)weft_dtype_size(s->problem.dtype);
     return weft_spmm_row_items(&s->tiling) > 1 &&
-           (s->tiling.packed || (s->B.row >= 0 && s->B.row <= most));
+           (s->tiling.packed || weft_rows_are_near(s->B.row, s->problem.dtype));
 }
 
 static void add_common(weft_defines *defines, const weft_spmm_state *s, const weft_call *call)
