@@ -2,16 +2,18 @@
 """AMD: clang's code generator, whose assembly says what each kernel uses."""
 import re
 
+import gcn
+import loops
 import tools
 
 LIBRARY = "amdgcn--amdhsa.bc"
 WAVES = {64: "gfx90a", 32: "gfx1030"}
 FLAVOURS = []  # as in intel.py
 
-# Of an instruction: load_dwordx4, load_b128 and their like.
-WIDTHS = {"ubyte": 1, "sbyte": 1, "u8": 1, "i8": 1, "ushort": 2, "sshort": 2, "short": 2, "u16": 2,
-          "i16": 2, "dword": 4, "b32": 4, "dwordx2": 8, "b64": 8, "dwordx3": 12, "b96": 12,
-          "dwordx4": 16, "b128": 16}
+WATCHED = {"gfx90a": "amd-mi250x"}  # as in nvidia.py
+MODEL = loops.counter
+SIMDS = 4  # of a compute unit; each has wavefronts of its own
+LOCAL_BYTES = 65536
 
 
 def targets(profile):
@@ -27,11 +29,29 @@ def skipped():
     return []
 
 
-def widest_load(text, name):
-    """Of what a kernel reads from global memory, in bytes; 0 where it reads nothing."""
-    body = re.search(rf"^{name}:(.*?)^\.Lfunc_end", text, re.M | re.S).group(1)
-    loads = re.findall(r"\b(?:global|flat)_load_([a-z0-9]+)", body)
-    return max((WIDTHS.get(load, 0) for load in loads), default=0)
+def watched_targets():
+    return WATCHED
+
+
+def compilers():
+    return tools.clang_release()
+
+
+def resident(job, name, use):
+    """Wavefronts on a compute unit."""
+    items, argument_bytes = job.kernels[name]
+    of_group = -(-items[0] * items[1] * items[2] // 64)
+    local = use["local_bytes"] + argument_bytes
+    groups = use["waves"] * SIMDS // of_group
+    return of_group * (min(groups, LOCAL_BYTES // local) if local else groups)
+
+
+def from_code(text, name):
+    """What the assembly says, and the compiler's comment below it."""
+    code = gcn.read_kernel(gcn.body_of(text, name))
+    waves = re.search(rf"^{name}:.*?^; Occupancy: (\d+)", text, re.M | re.S)
+    return {"code": code, "widest_load": max((each.load_bytes for each in code), default=0),
+            "waves": int(waves.group(1)) if waves else 0}
 
 
 def uses_in(job, folder):
@@ -48,6 +68,7 @@ def uses_in(job, folder):
             "spilled": int(facts["vgpr_spill_count"]) and facts["vgpr_spill_count"] + " registers",
             "scratch_bytes": int(facts["private_segment_fixed_size"]),
             "local_bytes": int(facts["group_segment_fixed_size"]),
-            "widest_load": widest_load(text, facts["name"]),
+            "registers": int(facts["vgpr_count"]),
+            **from_code(text, facts["name"]),
         }
     return uses

@@ -23,6 +23,10 @@ def targets(profile):
     return [device] if device else []
 
 
+def watched_targets():
+    return {}
+
+
 def missing():
     return None if shutil.which("ocloc") else "there is no ocloc"
 

@@ -2,16 +2,25 @@
 """NVIDIA: clang as far as PTX, ptxas from there on."""
 import copy
 import functools
+import importlib.util
 import os
 import re
 import shutil
 
+import loops
+import sass
 import tools
 
 LIBRARY = "nvptx64--nvidiacl.bc"
 PTX = "sm_70"  # what clang compiles for; ptxas goes on from there
 WANTED = ["sm_70", "sm_90"]
 FLAVOURS = []  # as in intel.py
+WATCHED = {"sm_90": "nvidia-h100"}  # for which hot loops are looked at, as plans for a profile are
+MODEL = loops.registers
+# CUDA C++ Programming Guide, "Technical Specifications per Compute Capability": registers, warps,
+# groups and bytes of local memory of a multiprocessor. Registers are dealt out 256 to a warp, and
+# each group costs 1 KiB of local memory more.
+HOLDS = {"sm_90": (65536, 64, 32, 233472)}
 
 # Libclc has no such function here. NVIDIA's own OpenCL finds these numbers in registers, too.
 OFFSETS = """
@@ -28,6 +37,17 @@ __attribute__((always_inline, overloadable, const)) size_t get_global_offset(uin
 
 def ptxas():
     return shutil.which("ptxas") or shutil.which("/usr/local/cuda/bin/ptxas")
+
+
+@functools.cache
+def nvdisasm():
+    """WEFT_NVDISASM, on the path, beside ptxas, or in the Triton that this Python has."""
+    found = importlib.util.find_spec("triton")
+    folders = list(found.submodule_search_locations) if found else []
+    paths = [os.environ.get("WEFT_NVDISASM", "nvdisasm"),
+             *(os.path.join(os.path.dirname(path), "nvdisasm") for path in [ptxas()] if path),
+             *(os.path.join(folder, "backends/nvidia/bin/nvdisasm") for folder in folders)]
+    return next(filter(None, map(shutil.which, paths)), None)
 
 
 @functools.cache
@@ -51,7 +71,22 @@ def missing():
 
 def skipped():
     """What goes untested, and why."""
-    return [] if ptxas() else [("registers and spills on NVIDIA", "there is no ptxas")]
+    if not ptxas():
+        return [("registers, spills and hot loops on NVIDIA", "there is no ptxas")]
+    if not nvdisasm():
+        return [("hot loops on NVIDIA", "there is no nvdisasm: WEFT_NVDISASM may name one")]
+    return []
+
+
+def watched_targets():
+    """{target: the profile whose plans are looked at}"""
+    return WATCHED if ptxas() and nvdisasm() else {}
+
+
+@functools.cache
+def compilers():
+    release = re.search(r"release ([\d.]+)", tools.said_by(ptxas(), "--version")).group(1)
+    return f"{tools.clang_release()}, ptxas {release}"
 
 
 def with_groups(text, job):
@@ -105,10 +140,28 @@ def add_registers(uses, said, job):
         used = int(re.search(r"Used (\d+) registers", block).group(1))
         local = re.search(r"(\d+) bytes smem", block)
         uses[name]["local_bytes"] = int(local.group(1)) if local else 0
+        uses[name]["registers"] = used
         if stores and used >= most_registers(job.kernels[name][0]):
             uses[name]["spilled"] = f"{stores} bytes of {used} registers"
         if frame == 0:  # arrays have become registers after all
             uses[name]["scratch_bytes"] = 0
+
+
+def resident(job, name, use):
+    """Warps on a multiprocessor."""
+    registers, warps, groups, local_bytes = HOLDS[job.target]
+    items, argument_bytes = job.kernels[name]
+    of_group = -(-items[0] * items[1] * items[2] // 32)
+    of_warp = -(-use["registers"] * 32 // 256) * 256
+    local = 1024 + use["local_bytes"] + argument_bytes
+    return of_group * min(groups, warps // of_group, registers // of_warp // of_group,
+                          local_bytes // local)
+
+
+def add_code(uses, cubin):
+    code = sass.kernels(tools.said_by(nvdisasm(), "-c", cubin))
+    for name, use in uses.items():
+        use["code"] = code[name]
 
 
 def uses_in(job, folder):
@@ -125,4 +178,6 @@ def uses_in(job, folder):
             file.write(text)
         said = tools.said_by(ptxas(), "-v", "-arch=" + job.target, path, "-o", path + ".cubin")
         add_registers(uses, said, job)
+        if job.watched:
+            add_code(uses, path + ".cubin")
     return uses

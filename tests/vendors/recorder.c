@@ -385,8 +385,8 @@ cl_kernel clCreateKernel(cl_program program, const char *name, cl_int *code)
 {
     cl_kernel kernel = calloc(1, sizeof(*kernel));
     assert(kernel);
-    kernel->json =
-        json_pack("{s:s, s:[i, i, i], s:i}", "name", name, "items", 0, 0, 0, "local_bytes", 0);
+    kernel->json = json_pack("{s:s, s:[i, i, i], s:i, s:[]}", "name", name, "items", 0, 0, 0,
+                             "local_bytes", 0, "problems");
     json_array_append_new(json_object_get(program->json, "kernels"), kernel->json);
     *code = CL_SUCCESS;
     return kernel;
@@ -449,6 +449,15 @@ static void keep_local_bytes(cl_kernel kernel)
         json_object_set_new(kernel->json, "local_bytes", json_integer(all));
 }
 
+static void keep_problem(cl_kernel kernel)
+{
+    json_t *problems = json_object_get(kernel->json, "problems"), *now = json_string(problem);
+    const size_t n = json_array_size(problems);
+    if (n == 0 || !json_equal(json_array_get(problems, n - 1), now))
+        json_array_append(problems, now);
+    json_decref(now);
+}
+
 cl_int clEnqueueNDRangeKernel(cl_command_queue on, cl_kernel kernel, cl_uint n, const size_t *start,
                               const size_t *global, const size_t *local, cl_uint n_wait,
                               const cl_event *wait, cl_event *done)
@@ -462,6 +471,7 @@ cl_int clEnqueueNDRangeKernel(cl_command_queue on, cl_kernel kernel, cl_uint n, 
     }
     keep_items(kernel, local);
     keep_local_bytes(kernel);
+    keep_problem(kernel);
     give_event(done);
     return CL_SUCCESS;
 }

@@ -24,7 +24,8 @@ json_t *recorder_sources(void);
 // All that was built since recorder_begin(), in the order of building; the caller's to release:
 //
 //   [{"source": 3, "options": "-cl-std=CL1.2 ...", "problem": "the first that wanted it",
-//     "kernels": [{"name": "spmm_csr_rows", "items": [32, 8, 1], "local_bytes": 0}, ...]}, ...]
+//     "kernels": [{"name": "spmm_csr_rows", "items": [32, 8, 1], "local_bytes": 0,
+//                  "problems": ["those that launched it", ...]}, ...]}, ...]
 //
 // `source` counts within recorder_sources(). `kernels` are those that the library asked for;
 // `items`, and `local_bytes`, of local memory that arguments bring, are those of the largest

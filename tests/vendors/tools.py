@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the compilers of several vendors have in common."""
 import os
+import re
 import shutil
 import subprocess
 
@@ -18,6 +19,10 @@ def said_by(*command, **where):
 def clang():
     """The first that is installed; None where none is."""
     return next(filter(shutil.which, CLANGS), None)
+
+
+def clang_release():
+    return "clang " + re.search(r"version (\d+)", said_by(clang(), "--version")).group(1)
 
 
 def clang_missing(library):

@@ -2,13 +2,17 @@
 """Compiles every program that plans choose for the known devices with their vendors' compilers.
 
     vendors.py amd|intel|nvidia SPECIALISATIONS
+    vendors.py keep SPECIALISATIONS
 
 SPECIALISATIONS is the program that lists what the library would build. TAP comes out: a test for
 each kernel and target, which fails where a specialisation of the kernel does not compile, spills,
 uses scratch memory or more local memory than the profile has, or reads nothing as wide as its plan
-promised. The whole test is skipped where there is no such compiler. With WEFT_TEST_REDUCED each
-program is compiled for one of its targets; with WEFT_TEST_SHORT, too, one in eight that have the
-same kernels and arithmetic.
+promised, and one for each hot loop, of which a table comes too (hot.py). The whole test is skipped
+where there is no such compiler. With WEFT_TEST_REDUCED each program is compiled for one of its
+targets; with WEFT_TEST_SHORT, too, one in eight that have the same kernels and arithmetic. Programs
+with hot loops are always compiled.
+
+`keep` compiles these alone, for all vendors whose compilers are here, and keeps what it finds.
 """
 import collections
 import concurrent.futures
@@ -21,11 +25,12 @@ import sys
 import tempfile
 
 import amd
+import hot
 import intel
 import nvidia
+from dtypes import element_bytes
 
 VENDORS = {"amd": amd, "intel": intel, "nvidia": nvidia}
-DTYPE_BYTES = {"F32": 4, "F64": 8, "F16": 2, "BF16": 2, "I32": 4, "I64": 8, "U8": 1, "I8": 1}
 
 
 class Job:
@@ -40,6 +45,7 @@ class Job:
         self.most_local_bytes = profile["local_bytes"]
         self.load_bytes = profile["load_bytes"]
         self.kernels = {}  # by name: items of a group along each dimension, bytes of arguments
+        self.watched = []  # hot loops
 
     def add(self, program, profile):
         self.most_local_bytes = min(self.most_local_bytes, profile["local_bytes"])
@@ -58,8 +64,7 @@ class Job:
         defines = self.defines()
         if defines.get("ALIGNED") != "1" or name.endswith(("_combine", "_none", "_transpose")):
             return 0
-        element = DTYPE_BYTES[defines.get("DTYPE", "DTYPE_F32").removeprefix("DTYPE_")]
-        return min(int(defines["VECTOR_WIDTH"]) * element, self.load_bytes)
+        return min(int(defines["VECTOR_WIDTH"]) * element_bytes(defines), self.load_bytes)
 
 
 def jobs_of(listed, vendor):
@@ -124,49 +129,93 @@ def faults(job, name, use):
 
 
 def run(vendor, job, folder):
-    """Faults by kernel: [] where it is sound."""
+    """Faults by kernel, [] where it is sound, and rows of hot loops."""
     try:
         uses = vendor.uses_in(job, folder)
     except subprocess.CalledProcessError as error:
         words = (error.stderr or error.stdout).strip().splitlines()
-        return {name: ["does not compile"] + words[:10] for name in job.kernels}
-    return {name: list(faults(job, name, uses[name])) for name in job.kernels}
+        return {name: ["does not compile"] + words[:10] for name in job.kernels}, []
+    return ({name: list(faults(job, name, uses[name])) for name in job.kernels},
+            hot.rows_of(vendor, job, uses))
 
 
-def report(results, skipped):
-    """TAP: results are pairs of a job and its faults by kernel, skips of what and why."""
-    points = collections.defaultdict(list)
-    for job, found in results:
-        for name, wrong in found.items():
-            points[f"{name} for {job.target}"].append((job, wrong))
-    for i, (point, cases) in enumerate(sorted(points.items()), 1):
-        bad = [(job, wrong) for job, wrong in cases if wrong]
-        print(f"{'not ok' if bad else 'ok'} {i} - {point}: {len(cases)} specialisations", end="")
-        print(f", {len(bad)} of them bad" if bad else "")
-        for job, wrong in bad:
-            print(f"# {job.problem} on {job.profile}: {'; '.join(wrong)}\n#   {job.options}")
-    for i, (what, why) in enumerate(skipped, len(points) + 1):
-        print(f"ok {i} - {what} # SKIP {why}")
-    print(f"1..{len(points) + len(skipped)}")
-
-
-def main(name, specialisations):
-    vendor = VENDORS[name]
-    missing = vendor.missing()
-    if missing:
-        print(f"1..0 # SKIP {missing}")
-        return
-    listed = json.loads(subprocess.run([specialisations], check=True,
-                                       stdout=subprocess.PIPE).stdout)
-    jobs = jobs_of(listed, vendor)
+def run_all(vendor, jobs):
+    """Pairs of a job and its faults by kernel, and rows of all hot loops."""
     with tempfile.TemporaryDirectory(dir=os.environ.get("WEFT_TEST_DIR")) as folder:
         folders = [os.path.join(folder, str(i)) for i in range(len(jobs))]
         for each in folders:
             os.mkdir(each)
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-            results = list(pool.map(run, [vendor] * len(jobs), jobs, folders))
-    report(list(zip(jobs, results)), vendor.skipped())
+            done = list(pool.map(run, [vendor] * len(jobs), jobs, folders))
+    return ([(job, found) for job, (found, _) in zip(jobs, done)],
+            [row for _, rows in done for row in rows])
+
+
+def kernel_points(results):
+    """(what, whether it is good, comments) for each kernel and target."""
+    points = collections.defaultdict(list)
+    for job, found in results:
+        for name, wrong in found.items():
+            points[f"{name} for {job.target}"].append((job, wrong))
+    for point, cases in sorted(points.items()):
+        bad = [(job, wrong) for job, wrong in cases if wrong]
+        count = f"{len(cases)} specialisations" + (f", {len(bad)} of them bad" if bad else "")
+        yield f"{point}: {count}", not bad, [
+            f"{job.problem} on {job.profile}: {'; '.join(wrong)}\n#   {job.options}"
+            for job, wrong in bad]
+
+
+def loop_points(vendor, rows):
+    """The same for each hot loop."""
+    for what, wrong, skipped in hot.points(vendor, rows, hot.kept_of(vendor)):
+        yield what + (f" # SKIP {skipped}" if skipped else ""), bool(skipped) or not wrong, wrong
+
+
+def report(vendor, results, rows):
+    """TAP, with a table of hot loops."""
+    points = [*kernel_points(results), *loop_points(vendor, rows)]
+    points += [(f"{what} # SKIP {why}", True, []) for what, why in vendor.skipped()]
+    for i, (what, is_good, comments) in enumerate(points, 1):
+        print(f"{'ok' if is_good else 'not ok'} {i} - {what}")
+        for comment in comments:
+            print(f"# {comment}")
+    for line in hot.table(rows, hot.kept_of(vendor)[1]) if rows else []:
+        print(f"# {line}")
+    print(f"1..{len(points)}")
+
+
+def listed_by(specialisations):
+    return json.loads(subprocess.run([specialisations], check=True, stdout=subprocess.PIPE).stdout)
+
+
+def test(name, specialisations):
+    vendor = VENDORS[name]
+    missing = vendor.missing()
+    if missing:
+        print(f"1..0 # SKIP {missing}")
+        return
+    listed = listed_by(specialisations)
+    jobs = jobs_of(listed, vendor)
+    hot.watch(listed, vendor, jobs, Job)
+    report(vendor, *run_all(vendor, jobs))
+
+
+def keep(specialisations):
+    listed = listed_by(specialisations)
+    for name, vendor in VENDORS.items():
+        jobs = []
+        if not vendor.missing():
+            hot.watch(listed, vendor, jobs, Job)
+        if not jobs:
+            print(f"{name}: left as it is: {vendor.missing() or dict(vendor.skipped())}")
+            continue
+        _, rows = run_all(vendor, jobs)
+        print(f"{name}:", *hot.table(rows, hot.kept_of(vendor)[1]), sep="\n")
+        hot.keep(vendor, rows)
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    if sys.argv[1] == "keep":
+        keep(*sys.argv[2:])
+    else:
+        test(*sys.argv[1:])
