@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Intel: ocloc, whose binaries say in words what each kernel uses, and the compiler's assembly."""
+import functools
 import glob
 import os
 import re
 import shutil
 import tempfile
 
+import loops
 import tools
+import xe
 
 # An integrated, a desktop and a data-centre part.
 DEVICES = {"intel-iris-xe": "tgllp", "intel-arc-a770": "dg2-g10",
@@ -14,6 +17,11 @@ DEVICES = {"intel-iris-xe": "tgllp", "intel-arc-a770": "dg2-g10",
 ABOUT = b"version:"  # where that section begins
 # What the plans' options become, once for each kernel: shuffles as other implementations have them.
 FLAVOURS = [("-D SHUFFLES=2", "-D SHUFFLES=2 -D KHR_SHUFFLES=1")]
+WATCHED = {"pvc": "intel-max-1550"}  # as in nvidia.py
+MODEL = loops.registers
+# oneAPI GPU Optimization Guide, "Intel Xe GPU Architecture": threads of an Xe-core, eight on each
+# of eight vector engines, where they have 128 registers, and its shared local memory.
+THREADS, LOCAL_BYTES = 64, 131072
 # Has the compiler write down, in the folder where it runs, all that it comes by.
 WRITES_ASSEMBLY = {"IGC_ShaderDumpEnable": "1", "IGC_DumpToCurrentDir": "1"}
 
@@ -24,7 +32,20 @@ def targets(profile):
 
 
 def watched_targets():
-    return {}
+    return WATCHED
+
+
+@functools.cache
+def compilers():
+    """The release, which ocloc prints or, where it is older, writes to a file of that name."""
+    what = "OCL_DRIVER_VERSION"
+    with tempfile.TemporaryDirectory() as folder:
+        said = tools.said_by("ocloc", "query", what, cwd=folder)
+        path = os.path.join(folder, what)
+        if os.path.exists(path):
+            with open(path, encoding="utf-8") as file:
+                said = file.read()
+    return "ocloc " + (re.findall(r"\b\d+\.\d+\b", said) or ["of no known release"])[0]
 
 
 def missing():
@@ -48,14 +69,14 @@ def widest_load(text):
     return max(widths, default=0)
 
 
-def widest_loads(folder):
-    """By kernel. Where it was tried several times, the last one counts."""
-    widths = {}
+def texts_in(folder):
+    """Assembly by kernel. Where it was tried several times, the last one counts."""
+    texts = {}
     for path in sorted(glob.glob(os.path.join(folder, "*.asm")), key=os.path.getmtime):
         with open(path, encoding="utf-8") as file:
             text = file.read()
-        widths[re.match(r"//\.kernel (\w+)", text).group(1)] = widest_load(text)
-    return widths
+        texts[xe.KERNEL.search(text).group(1)] = text
+    return texts
 
 
 def about_kernels(folder):
@@ -68,27 +89,43 @@ def about_kernels(folder):
     return re.split(r"^  - name: +", text, flags=re.M)[1:]
 
 
+def resident(job, name, use):
+    """Threads on an Xe-core."""
+    items, argument_bytes = job.kernels[name]
+    of_group = -(-items[0] * items[1] * items[2] // use["lanes"])
+    local = use["local_bytes"] + argument_bytes
+    groups = THREADS * 128 // use["registers"] // of_group
+    return of_group * (min(groups, LOCAL_BYTES // local) if local else groups)
+
+
+def number_in(block, name):
+    found = re.search(name + r": +(\d+)", block)
+    return int(found.group(1)) if found else 0
+
+
 def uses_in(job, folder):
     """What each kernel of a program uses, by name."""
     uses = {}
     source = tools.source_file(job, folder)
-    has_promised = any(map(job.promised_bytes, job.kernels))
+    is_read = job.watched or any(map(job.promised_bytes, job.kernels))
     with tempfile.TemporaryDirectory(dir=folder) as out:  # all at once would be gigabytes
         tools.said_by("ocloc", "compile", "-q", "-file", source, "-device", job.target, "-options",
                       job.options, "-out_dir", out, "--format", "zebin", cwd=out,
-                      env=os.environ | (WRITES_ASSEMBLY if has_promised else {}))
-        about, widths = about_kernels(out), widest_loads(out)
+                      env=os.environ | (WRITES_ASSEMBLY if is_read else {}))
+        about, texts = about_kernels(out), texts_in(out)
     for block in about:
         name = block.split("\n", 1)[0].strip()
         memory = re.findall(r"usage: +(\w+)\n +size: +(\d+)", block)
         spilled = sum(int(size) for usage, size in memory if usage == "spill_fill_space")
-        local = re.search(r"slm_size: +(\d+)", block)
         uses[name] = {
             "spilled": spilled and f"{spilled} bytes",
             # Of an item, or on some devices of all items that run as one thread.
             "scratch_bytes": sum(int(size) for usage, size in memory
                                  if usage != "spill_fill_space"),
-            "local_bytes": int(local.group(1)) if local else 0,
-            "widest_load": widths.get(name),
+            "local_bytes": number_in(block, "slm_size"),
+            "widest_load": widest_load(texts[name]) if name in texts else None,
+            "registers": number_in(block, "grf_count"),
+            "lanes": number_in(block, "simd_size"),
+            "code": xe.read_kernel(texts[name]) if job.watched else None,
         }
     return uses

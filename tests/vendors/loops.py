@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Loops of a kernel, in the assembly of any target, and what a turn of each one comes to.
 
-sass.py and gcn.py read the assembly of one vendor each. Two models say when a load has come back:
-registers() for devices on which the first instruction that touches its register waits for it, and
-counter() for those on which instructions wait until so many of all that was issued are left.
+sass.py, gcn.py and xe.py read the assembly of one vendor each. Two models say when a load has come
+back: registers() for devices on which the first instruction that touches its register, or names its
+token, waits for it, and counter() for those on which instructions wait until so many of all that
+was issued are left.
 """
 import collections
 import typing

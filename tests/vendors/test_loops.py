@@ -6,9 +6,11 @@ import types
 import amd
 import gcn
 import hot
+import intel
 import loops
 import nvidia
 import sass
+import xe
 
 
 def sass_of(lines):
@@ -207,6 +209,37 @@ def masks():
         s_endpgm"""), {(0, 1, 0, 0), (1, 6, 16, 3)})
 
 
+def tokens():
+    """A load that has read its registers is still under way, and so is one whose token an addition
+    of other registers does not name; tokens taken anew, and all of them, are waited for. Items go
+    where the second label says. Local memory is not counted."""
+    code = xe.read_kernel("""//.kernel nix
+_0_001:
+        load.ugm.d32x4.a64 (16|M0)  r24:4  [r12:2]  {I@2,$11} // ex_desc:0x0
+        load.ugm.d32.a64 (16|M0)  r12:1  [r30:2]    {$13}
+        add (16|M0)  r12.0<1>:d  r53.0<1;1,0>:d  4:w  {Compacted,$11.src}
+        load.slm.d32x4.a32 (16|M0)  r40:4  [r41:1]  {$1}
+        load.ugm.d8u32.a64 (16|M0)  r41:1  [r30:2]  {$5}
+        load.ugm.d32.a64 (16|M0)  r12:1  [r30:2]    {$13}
+        add (16|M0)  r12.0<1>:d  r24.0<1;1,0>:d  4:w  {$11.dst,$13.dst}
+        load.ugm.d32x2.a64 (16|M0)  r50:2  [r30:2]  {A@1,$2}
+        sync.allwr                          ($2,$5)
+        load.ugm.d32x2.a64 (16|M0)  r50:2  [r30:2]  {$11}
+(f3.1)  goto (16|M0)                _0_001  _0_003
+(W)     jmpi                        _0_001
+_0_003:
+        join (16|M0)                L8392
+L8392:
+        goto.b (16|M0)              _0_003  _0_004
+        load.ugm.d64.a64 (16|M0)  r50:2  [r30:2]  {$2}
+_0_004:
+(W)     send.gtwy (8|M0)  null  r127  null:0  0x0  0x02000010  {EOT,A@1} // wr:1+0
+        illegal
+""")
+    expect({tuple(turn) for turn in loops.turns_of(code, loops.registers)},
+           {(0, 3, 0, 0), (1, 12, 41, 3)})
+
+
 def hottest():
     """A loop of one load goes before 15 loads in none; most work is in the loop in it."""
     code = sass.kernels(sass_of("""
@@ -243,6 +276,11 @@ def residents():
                          {"waves": 8, "local_bytes": 0})
             for items, argument_bytes in (([64, 1, 1], 0), ([256, 1, 1], 16384), ([192, 1, 1], 0))],
            [32, 16, 30])
+    expect([intel.resident(job_of("pvc", items, argument_bytes), "kernel",
+                           {"registers": registers, "lanes": 16, "local_bytes": 1024})
+            for items, argument_bytes, registers in (
+                ([64, 1, 1], 0, 128), ([64, 1, 1], 0, 256), ([32, 8, 1], 64512, 128))],
+           [64, 32, 32])
 
 
 ROW = hot.Row(4, 100, 8, 40, 0, 48, "sm_90", "spmm_csr_rows", "spmm of 2 x 2, f32")
@@ -282,7 +320,8 @@ def keeping():
 
 
 TESTS = [wide_loads, narrow_loads, addresses, wide_operands, uniform_registers, turn_after_turn,
-         nests, branches, guards, copies, counters, masks, hottest, residents, comparisons, keeping]
+         nests, branches, guards, copies, counters, masks, tokens, hottest, residents,
+         comparisons, keeping]
 
 
 def main():
