@@ -88,6 +88,9 @@ static void test_profiles_say_what_the_documents_say(void **state)
     assert_int_equal(v100->local_bytes, 48 * 1024);
     assert_int_equal(weft_profile_find("mi300x")->warp, 64);
     assert_int_equal(weft_profile_find("7900")->warp, 32);
+    assert_int_equal(weft_profile_find("5090")->compute_units, 170);
+    assert_int_equal(weft_profile_find("9070")->compute_units, 32);
+    assert_int_equal(weft_profile_find("apple-m4")->compute_units, 10);
     assert_int_equal(weft_profile_find("xeon")->vector_width, 16);
     assert_int_equal(weft_profile_find("ryzen")->max_block, 64);
     assert_int_equal(weft_profile_find("ryzen")->max_items_y, 1);

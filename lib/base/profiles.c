@@ -63,6 +63,8 @@ static const weft_limits profiles[] = {
     {"nvidia-rtx-3090", NVIDIA(82, 1536, GIB(24)), .cache_bytes = MIB(6), PEAK(936, 35600)},
     // "NVIDIA Ada GPU Architecture" white paper
     {"nvidia-rtx-4090", NVIDIA(128, 1536, GIB(24)), .cache_bytes = MIB(72), PEAK(1008, 82600)},
+    // "NVIDIA RTX Blackwell GPU Architecture" white paper
+    {"nvidia-rtx-5090", NVIDIA(170, 1536, GIB(32)), .cache_bytes = MIB(96), PEAK(1792, 104800)},
     // "NVIDIA H100 Tensor Core GPU Architecture" white paper, H100 data sheet: SXM5
     {"nvidia-h100", NVIDIA(132, 2048, GIB(80)), .cache_bytes = MIB(50), PEAK(3350, 66900)},
     // NVIDIA H200 data sheet: SXM5, 141 GB
@@ -78,6 +80,8 @@ static const weft_limits profiles[] = {
     {"amd-rx-6800-xt", AMD(32, 36, 2048, GIB(16)), .cache_bytes = MIB(128), PEAK(512, 20740)},
     // AMD Radeon RX 7900 XTX specifications: 96 CUs
     {"amd-rx-7900-xtx", AMD(32, 48, 2048, GIB(24)), .cache_bytes = MIB(96), PEAK(960, 61400)},
+    // AMD Radeon RX 9070 XT specifications: 64 CUs
+    {"amd-rx-9070-xt", AMD(32, 32, 2048, GIB(16)), .cache_bytes = MIB(64), PEAK(640, 48700)},
 
     // "The Compute Architecture of Intel Processor Graphics Gen9", Core i7-8700 specifications:
     // 24 EUs at 1.2 GHz, in a machine with 16 GiB
@@ -98,6 +102,9 @@ static const weft_limits profiles[] = {
     {"apple-m1", GPU(8, 1024, 256, GIB(16)), .warp = 32, .max_items_along = {256, 256, 256},
      .local_bytes = KIB(32), .local_is_fast = true, .cache_line_bytes = 128, .cache_bytes = MIB(8),
      PEAK(68.2, 2600)},
+    // Apple M4 announcement (10 cores, 120 GB/s, 16 GB), and as the M1
+    {"apple-m4", GPU(10, 1024, 256, GIB(16)), .warp = 32, .max_items_along = {256, 256, 256},
+     .local_bytes = KIB(32), .local_is_fast = true, .cache_line_bytes = 128, PEAK(120, 0)},
     // "Arm Mali GPU Datasheet": 14 cores, warps of 16, 64 f32 operations a core and clock, at
     // 0.854 GHz in Exynos 2100. A kernel with many registers leaves a core 512 threads
     {"arm-mali-g78", GPU(14, 512, 512, GIB(8)), .warp = 16, .max_items_along = {512, 512, 512},
