@@ -74,6 +74,9 @@ static void shuffle(random_state *random, int *order, int n)
 // Strides and offset; returns the elements that the buffer must have.
 static int64_t lay_out(weft_tensor *t, reduce_layout layout, random_state *random)
 {
+    const bool is_aligned = layout == LAYOUT_ALIGNED;
+    if (is_aligned)
+        layout = LAYOUT_DENSE;
     const bool has_gaps = layout == LAYOUT_SLICED || layout >= LAYOUT_ANY;
     int order[WEFT_MAX_NDIM];
     for (int k = 0; k < t->ndim; k++)
@@ -81,7 +84,7 @@ static int64_t lay_out(weft_tensor *t, reduce_layout layout, random_state *rando
     if (layout >= LAYOUT_PERMUTED)
         shuffle(random, order, t->ndim);
     int64_t step = has_gaps && random_below(random, 3) == 0 ? 2 : 1, last = 0;
-    t->offset = GUARD + random_below(random, 4);
+    t->offset = GUARD + (is_aligned ? 0 : random_below(random, 4));
     for (int k = 0; k < t->ndim; k++) {
         const int d = order[k];
         const int64_t extent = t->shape[d] > 0 ? t->shape[d] : 1;

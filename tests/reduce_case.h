@@ -20,6 +20,7 @@ typedef enum reduce_layout {
     LAYOUT_ANY,       // gaps, any order, some axes backwards
     LAYOUT_REPEATING, // and strides of 0, for X
     N_LAYOUTS,
+    LAYOUT_ALIGNED, // as dense, and begins at a multiple of 16 elements
 } reduce_layout;
 
 typedef enum reduce_numbers {

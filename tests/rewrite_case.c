@@ -158,7 +158,10 @@ void rewrite_create(rewrite_operands *o, weft_context *ctx, const rewrite_case *
     for (int k = 0; k < 2; k++)
         if (is_norm && (k == 0 ? of->has_weight : of->has_bias))
             add_input(o, of->axis, of->shape + of->ndim - of->axis,
-                      (strided_layout)random_below(&random, N_LAYOUTS), &random);
+                      of->in_layout == LAYOUT_ALIGNED
+                          ? LAYOUT_ALIGNED
+                          : (strided_layout)random_below(&random, N_LAYOUTS),
+                      &random);
     for (int k = 0; k < 2; k++)
         if (k == 0 ? of->wants_dw : of->wants_db) {
             strided_create(&o->scalings[k], of->dtype, of->axis, of->shape + of->ndim - of->axis,

@@ -48,7 +48,7 @@ typedef struct rewrite_case {
     bool has_weight; // norms
     bool has_bias;
     bool wants_dw, wants_db;              // their backward
-    strided_layout in_layout, out_layout; // of all inputs but w and b, which have any
+    strided_layout in_layout, out_layout; // of all inputs but w and b, which have any, or aligned
     rewrite_numbers numbers;
     int over;                               // the output is that input: 1, or 2 for dY; 0: neither
     const weft_axis_tiling *tiling;         // NULL: the library chooses

@@ -28,12 +28,15 @@ static void order_axes(int *order, int n, strided_layout layout, random_state *r
 // Strides and offset; returns the elements up to the last one.
 static int64_t lay_out(weft_tensor *t, strided_layout layout, random_state *random)
 {
+    const bool is_aligned = layout == LAYOUT_ALIGNED;
+    if (is_aligned)
+        layout = LAYOUT_DENSE;
     const bool has_gaps = layout == LAYOUT_SLICED || layout >= LAYOUT_ANY;
     int order[WEFT_MAX_NDIM];
     order_axes(order, t->ndim, layout, random);
     int64_t step = layout == LAYOUT_SPACED ? 3 : has_gaps && random_below(random, 3) == 0 ? 2 : 1;
     int64_t reach = 0;
-    t->offset = N_BEFORE + random_below(random, 4);
+    t->offset = N_BEFORE + (is_aligned ? 0 : random_below(random, 4));
     const int64_t first = t->offset;
     for (int k = 0; k < t->ndim; k++) {
         const int d = order[k];

@@ -18,6 +18,7 @@ typedef enum strided_layout {
     LAYOUT_ANY,        // gaps, any order, some axes backwards
     LAYOUT_REPEATING,  // and strides of 0, for inputs
     N_LAYOUTS,
+    LAYOUT_ALIGNED, // as dense, and begins at a multiple of 16 elements
 } strided_layout;
 
 typedef struct strided {

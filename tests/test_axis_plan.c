@@ -153,6 +153,50 @@ static void test_known_softmax(void **state)
     CHECK_KNOWN(&gpu, on_gpu);
 }
 
+#define ALIGNED_ROWS(h, m, n)                                                                      \
+    .problem = {.high = (h),                                                                       \
+                .mid = (m),                                                                        \
+                .low = 1,                                                                          \
+                .low_adjacent = true,                                                              \
+                .writes_all = true,                                                                \
+                .holds = true,                                                                     \
+                .alignment = (n)}
+#define HELD_ON_GPU(items_y, items_z, unroll, held, y)                                             \
+    ON_GPU(1, items_y, items_z, unroll, 1, 1, y) ", held " #held
+
+static void test_known_held_rows(void **state)
+{
+    (void)state;
+    static const known on_gpu[] = {
+        // without sub-groups: groups of a warp
+        {ALIGNED_ROWS(24576, 896, 128), HELD_ON_GPU(32, 1, 4, 7, 20480)},
+        {ALIGNED_ROWS(1000000, 64, 64), HELD_ON_GPU(8, 4, 4, 2, 20480)},
+        // as few items as eight that fill the device
+        {ALIGNED_ROWS(1000000, 100, 4), HELD_ON_GPU(8, 4, 4, 4, 20480)},
+        {ALIGNED_ROWS(32, 128, 128), HELD_ON_GPU(32, 1, 4, 1, 32)},
+        // in fours, of which the last may be past the end, for lengths from 897 to 1024
+        {ALIGNED_ROWS(24576, 1001, 1), HELD_ON_GPU(32, 1, 1, 32, 20480)},
+        {ALIGNED_ROWS(24576, 897, 1), HELD_ON_GPU(32, 1, 1, 32, 20480)},
+        {ALIGNED_ROWS(24576, 2046, 2), HELD_ON_GPU(64, 1, 2, 16, 10240)},
+        {ALIGNED_ROWS(8192, 4096, 4096), HELD_ON_GPU(128, 1, 4, 8, 5120)},
+        {ALIGNED_ROWS(8192, 8192, 4096), HELD_ON_GPU(256, 1, 4, 8, 2560)},
+        {ALIGNED_ROWS(5, 3, 1), HELD_ON_GPU(4, 4, 1, 1, 2)},
+        // no registers for more: swept
+        {ALIGNED_ROWS(8192, 8196, 4), ON_GPU(1, 256, 1, 4, 1, 1, 640)},
+    };
+    CHECK_KNOWN(&gpu, on_gpu);
+    weft_limits shuffling = gpu;
+    shuffling.has_subgroups = true;
+    static const known by_shuffles[] = {
+        {ALIGNED_ROWS(24576, 896, 128), HELD_ON_GPU(32, 4, 4, 7, 5120)},
+        {ALIGNED_ROWS(1000000, 64, 64), HELD_ON_GPU(8, 16, 4, 2, 5120)},
+        {ALIGNED_ROWS(8192, 4096, 4096), HELD_ON_GPU(128, 1, 4, 8, 5120)},
+    };
+    CHECK_KNOWN(&shuffling, by_shuffles);
+    // CPUs have no use for them.
+    assert_int_equal(weft_axis_tiling_for(&cpu, &on_gpu[0].problem).held, 0);
+}
+
 // The method's geometry is the tiling, as numbers.
 static void test_known_geometry(void **state)
 {
@@ -354,6 +398,8 @@ static weft_axis_problem random_problem(random_state *random)
         .mid_adjacent = random_below(random, 2) != 0,
         .writes_all = random_below(random, 2) != 0,
         .caches = random_below(random, 2) != 0,
+        .holds = random_below(random, 2) != 0,
+        .alignment = 1 << random_below(random, 6),
     };
 }
 
@@ -379,6 +425,8 @@ static const char *fault_of(const weft_limits *limits, const weft_axis_problem *
         return "a group without work";
     if ((t->parts - 1) * ceil_div(lines, t->parts) >= lines)
         return "a part without lines";
+    if (t->held > 0 && (int64_t)t->items_y * t->unroll * t->held < mid)
+        return "rows longer than what is held of them";
     if (limits->vector_width > 1 && ceil_div(width, t->vector_width) < t->vectors)
         return "more vectors than a line has";
     if (limits->vector_width > 1 && (t->items > 1 || t->items_y > 1))
@@ -439,7 +487,9 @@ static void check_extremes(const weft_limits *limits)
                                            .low_adjacent = i & 1,
                                            .mid_adjacent = i & 2,
                                            .writes_all = i & 4,
-                                           .caches = i & 4};
+                                           .caches = i & 4,
+                                           .holds = i & 2,
+                                           .alignment = i & 1};
         check_problem(limits, &problem);
     }
 }
@@ -559,6 +609,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_known_reductions),
         cmocka_unit_test(test_known_softmax),
+        cmocka_unit_test(test_known_held_rows),
         cmocka_unit_test(test_known_geometry),
         cmocka_unit_test(test_data_types),
         cmocka_unit_test(test_strips_that_are_read_again),

@@ -125,6 +125,46 @@ static void test_short_rows(void **state)
 
 // Five numbers of four bytes for each of a group's lanes: 20480 bytes; ten where an operation keeps
 // so many.
+static const weft_axis_problem held_problem = {.high = 512,
+                                               .mid = 100,
+                                               .low = 1,
+                                               .low_adjacent = true,
+                                               .writes_all = true,
+                                               .caches = true,
+                                               .holds = true,
+                                               .alignment = 4};
+
+#define REFUSED_HELD(words, ...)                                                                   \
+    do {                                                                                           \
+        weft_axis_tiling t = plain;                                                                \
+        weft_axis_problem problem = held_problem;                                                  \
+        t.items_y = 8, t.unroll = 4, t.held = 4;                                                   \
+        assert_int_equal(weft_axis_tiling_check(&t, &gpu, &problem), WEFT_OK);                     \
+        __VA_ARGS__;                                                                               \
+        check_refused(&gpu, &problem, &t, words);                                                  \
+    } while (0)
+
+static void test_refused_held(void **state)
+{
+    (void)state;
+    REFUSED_HELD("held is -1", t.held = -1);
+    REFUSED_HELD("held is 9: 0 to 8 is wanted", t.held = 9);
+    REFUSED_HELD("held is 3: 8 items need 4 vectors of 4 for 100", t.held = 3);
+    REFUSED_HELD("held is 5: 8 items need 4 vectors of 4 for 100", t.held = 5);
+    REFUSED_HELD("held is 13: 8 items need 16 vectors of 1", t.unroll = 1, t.held = 13);
+    REFUSED_HELD("unroll is 8, but rows are aligned to 4", t.unroll = 8, t.held = 2);
+    REFUSED_HELD("unroll is 4, but rows are aligned to 1", problem.alignment = 0);
+    REFUSED_HELD("only rows whose elements are side by side", problem.holds = false);
+    REFUSED_HELD("only rows whose elements are side by side", problem.low = 2);
+    REFUSED_HELD("only rows whose elements are side by side", problem.outer = 2);
+    REFUSED_HELD("only rows whose elements are side by side", problem.low_adjacent = false);
+    REFUSED_HELD("of 1 are wanted, and no cache", t.run = 2);
+    REFUSED_HELD("of 1 are wanted, and no cache", t.parts = 2);
+    REFUSED_HELD("of 1 are wanted, and no cache", t.items = 2);
+    REFUSED_HELD("of 1 are wanted, and no cache", t.vectors = 2);
+    REFUSED_HELD("of 1 are wanted, and no cache", t.cache = true);
+}
+
 static void test_refused_memory(void **state)
 {
     (void)state;
@@ -170,7 +210,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_refused_ranges), cmocka_unit_test(test_refused_lines),
         cmocka_unit_test(test_short_rows),     cmocka_unit_test(test_refused_memory),
-        cmocka_unit_test(test_cached),
+        cmocka_unit_test(test_cached),         cmocka_unit_test(test_refused_held),
     };
     return cmocka_run_group_tests_name("axis tiling check", tests, NULL, NULL);
 }

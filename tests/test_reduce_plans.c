@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reductions by every kind of tiling, whether or not it would be chosen for the device at hand, and
 // as planned for known devices of every make.
+#include "held_tilings.h"
 #include "reduce_case.h"
 #include "tilings.h"
 
@@ -195,6 +196,82 @@ static void test_sub_groups(void **state)
     weft_context_destroy(&there);
 }
 
+// ---- rows in registers
+
+static reduce_case held_case(int i, int turn)
+{
+    return (reduce_case){.seed = 900 + (uint64_t)turn,
+                         .op = (weft_reduction)(turn % (WEFT_LOGSUMEXP + 1)),
+                         .ndim = 2,
+                         .shape = {7, held_tilings[i].mid},
+                         .mask = 2,
+                         .x_layout = LAYOUT_ALIGNED,
+                         .tiling = &held_tilings[i].tiling};
+}
+
+static void run_held(reduce_case one, weft_dtype dtype)
+{
+    one.dtype = dtype;
+    for (int numbers = 0; numbers < N_NUMBERS; numbers += is_reduced ? 3 : 1) {
+        one.numbers = (reduce_numbers)numbers;
+        if (!reduce_is_possible(ctx, &one))
+            continue;
+        reduce_run(ctx, &one);
+    }
+}
+
+// Whether numbers of 8 bytes, which some types are summed in, have room in an item.
+static bool takes_wide_numbers(const weft_axis_tiling *t)
+{
+    return t->held * t->unroll <= 16;
+}
+
+static void test_held_rows(void **state)
+{
+    (void)state;
+    static const weft_dtype wide[] = {WEFT_F64, WEFT_I64, WEFT_U8, WEFT_I32};
+    for (int turn = 0; turn < 2 * (WEFT_LOGSUMEXP + 1); turn++) {
+        const int i = turn % N_HELD_TILINGS;
+        const reduce_case one = held_case(i, turn);
+        if ((is_reduced && turn % 3 > 0) || !has_turn(turn) ||
+            items_of_group(one.tiling) > weft_context_limits(ctx)->max_items)
+            continue;
+        run_held(one, turn % 5 == 1 ? WEFT_F16 : turn % 5 == 3 ? WEFT_BF16 : WEFT_F32);
+        if (takes_wide_numbers(one.tiling))
+            run_held(one, wide[turn % 4]);
+    }
+}
+
+// Items that hand on by shuffles, or would if the device had them, find the same bits.
+static void test_held_rows_in_sub_groups(void **state)
+{
+    (void)state;
+    weft_limits limits = *weft_context_limits(ctx);
+    limits.has_subgroups = !limits.has_subgroups;
+    weft_context *there = open_context(&limits);
+    static const weft_reduction ops[] = {WEFT_SUM, WEFT_VAR, WEFT_LOGSUMEXP, WEFT_NORM2, WEFT_MAX};
+    for (int i = 0; i < N_HELD_TILINGS; i += is_reduced ? 3 : 1) {
+        reduce_case one = held_case(i, i);
+        one.op = ops[i % 5];
+        one.numbers = FRACTIONS;
+        reduce_operands here, o;
+        if (!has_turn(i / 2) || items_of_group(one.tiling) > limits.max_items)
+            continue;
+        reduce_create(&here, ctx, &one);
+        reduce_create(&o, there, &one);
+        reduce_call(&here);
+        reduce_call(&o);
+        reduce_check(&o);
+        void *laid_down = reduce_read(&here), *handed = reduce_read(&o);
+        assert_memory_equal(handed, laid_down, o.y_bytes);
+        free(laid_down);
+        free(handed);
+        reduce_destroy(&here);
+        reduce_destroy(&o);
+    }
+    weft_context_destroy(&there);
+}
+
 // What a sum of that tiling, by the `items` of a group, would be built with on an NVIDIA GPU.
 static const char *options_for(int items, int items_y, int items_z)
 {
@@ -307,9 +384,14 @@ int main(void)
     is_reduced = getenv("WEFT_TEST_REDUCED");
     ctx = open_context(NULL);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_tiling),   cmocka_unit_test(test_too_many_groups),
-        cmocka_unit_test(test_sub_groups),     cmocka_unit_test(test_shuffles),
-        cmocka_unit_test(test_known_geometry), cmocka_unit_test(test_as_planned_for_known_devices),
+        cmocka_unit_test(test_every_tiling),
+        cmocka_unit_test(test_too_many_groups),
+        cmocka_unit_test(test_sub_groups),
+        cmocka_unit_test(test_held_rows),
+        cmocka_unit_test(test_held_rows_in_sub_groups),
+        cmocka_unit_test(test_shuffles),
+        cmocka_unit_test(test_known_geometry),
+        cmocka_unit_test(test_as_planned_for_known_devices),
     };
     const int failed = cmocka_run_group_tests_name("reduce plans", tests, NULL, NULL);
     weft_context_destroy(&ctx);

@@ -3,6 +3,7 @@
 // device at hand, and as planned for every known device.
 #define _POSIX_C_SOURCE 200809L // setenv
 #include "axis/axis_plan.h"
+#include "held_tilings.h"
 #include "rewrite_case.h"
 #include "tilings.h"
 
@@ -170,6 +171,110 @@ static void test_sub_groups(void **state)
     weft_context_destroy(&there);
 }
 
+// ---- rows in registers
+
+static rewrite_case held_case(const held_rows *rows, rewrite_op op, int turn)
+{
+    const bool is_scaled = rewrite_is_norm(op) && turn % 3 > 0;
+    static const weft_dtype types[] = {WEFT_F32, WEFT_F16, WEFT_BF16, WEFT_F64, WEFT_F32};
+    return (rewrite_case){.seed = 7000 + (uint64_t)turn,
+                          .op = op,
+                          .dtype = types[turn % 5],
+                          .ndim = 2,
+                          .shape = {7, rows->mid},
+                          .axis = 1,
+                          .number = 1,
+                          .has_weight = is_scaled,
+                          .has_bias = is_scaled && op == LAYER_NORM,
+                          .in_layout = LAYOUT_ALIGNED,
+                          .out_layout = LAYOUT_ALIGNED,
+                          .tiling = &rows->tiling};
+}
+
+// All kinds of numbers by one program; over X every other time.
+static void run_held(const rewrite_case *of)
+{
+    for (int numbers = 0; numbers < N_NUMBERS; numbers += is_reduced ? 2 : 1) {
+        rewrite_case one = *of;
+        one.numbers = (rewrite_numbers)numbers;
+        one.over = numbers % 2;
+        one.masked = numbers % 3 == 0;
+        if (rewrite_is_norm(one.op))
+            one.number = numbers == OUT_OF_RANGE ? 0 : 1e-5;
+        rewrite_run(ctx, &one);
+    }
+}
+
+static void test_held_rows(void **state)
+{
+    (void)state;
+    static const rewrite_op ops[] = {SOFTMAX, LAYER_NORM, LOG_SOFTMAX, RMS_NORM};
+    for (int i = 0; i < N_HELD_TILINGS; i++)
+        for (int op = 0; op < 4; op++) {
+            const rewrite_case of = held_case(&held_tilings[i], ops[op], i + 3 * op);
+            const bool is_picked = is_reduced ? i % 4 == op : op < 2 || (i + op) % 3 == 0;
+            const bool has_room = of.dtype != WEFT_F64 || of.tiling->held * of.tiling->unroll <= 16;
+            if (is_picked && has_room && has_turn(i / 2) &&
+                items_of_group(of.tiling) <= weft_context_limits(ctx)->max_items)
+                run_held(&of);
+        }
+}
+
+// Items that hand on by shuffles, or would if the device had them, find the same bits.
+static void test_held_rows_in_sub_groups(void **state)
+{
+    (void)state;
+    weft_limits limits = *weft_context_limits(ctx);
+    limits.has_subgroups = !limits.has_subgroups;
+    weft_context *there = open_context(&limits);
+    for (int i = 0; i < N_HELD_TILINGS; i += is_reduced ? 3 : 1) {
+        rewrite_case of = held_case(&held_tilings[i], i % 2 ? SOFTMAX : LAYER_NORM, i);
+        of.dtype = WEFT_F32;
+        of.numbers = i % 2 ? STEEP : FAR_AWAY;
+        if (!has_turn(i / 2) || items_of_group(of.tiling) > limits.max_items)
+            continue;
+        rewrite_operands o, other;
+        rewrite_create(&o, ctx, &of);
+        rewrite_create(&other, there, &of);
+        rewrite_call(&o);
+        rewrite_call(&other);
+        rewrite_check(&other);
+        void *here = strided_read(rewrite_target(&o), o.queue);
+        void *handed = strided_read(rewrite_target(&other), other.queue);
+        assert_memory_equal(handed, here, rewrite_target(&o)->bytes);
+        free(here);
+        free(handed);
+        rewrite_destroy(&o);
+        rewrite_destroy(&other);
+    }
+    weft_context_destroy(&there);
+}
+
+// Rows of all lengths and layouts, as planned for GPUs of every width.
+static void test_held_rows_as_planned(void **state)
+{
+    (void)state;
+    static const char *const profiles[] = {"h100", "mi300x", "iris-xe"};
+    static const int64_t lengths[] = {300, 896, 45, 1000, 8, 2048, 130, 1};
+    for (int i = 0; i < 3; i++) {
+        weft_context *there = open_context(weft_profile_find(profiles[i]));
+        for (int j = 0; j < (is_reduced ? 2 : 8); j++) {
+            const rewrite_op op = (rewrite_op[]){SOFTMAX, LAYER_NORM}[j % 2];
+            const rewrite_case of = {.seed = 8000 + (uint64_t)(8 * i + j),
+                                     .op = op,
+                                     .ndim = 3,
+                                     .shape = {3, 5, is_reduced ? 36 + j : lengths[j]},
+                                     .axis = rewrite_is_norm(op) ? 1 : 2,
+                                     .number = 1,
+                                     .in_layout = j % 3 ? LAYOUT_SLICED : LAYOUT_DENSE,
+                                     .out_layout = j % 5 ? LAYOUT_SLICED : LAYOUT_DENSE,
+                                     .numbers = STEEP};
+            rewrite_run(there, &of);
+        }
+        weft_context_destroy(&there);
+    }
+}
+
 // Elements that are not as wide as numbers in arithmetic.
 static void test_tilings_of_other_types(void **state)
 {
@@ -283,6 +388,9 @@ int main(void)
         cmocka_unit_test(test_every_tiling),
         cmocka_unit_test(test_tilings_with_weights),
         cmocka_unit_test(test_sub_groups),
+        cmocka_unit_test(test_held_rows),
+        cmocka_unit_test(test_held_rows_in_sub_groups),
+        cmocka_unit_test(test_held_rows_as_planned),
         cmocka_unit_test(test_tilings_of_other_types),
         cmocka_unit_test(test_last_columns_of_parts),
         cmocka_unit_test(test_known_geometry),

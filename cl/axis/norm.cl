@@ -67,18 +67,24 @@ INLINE void find_final(finals *f, const state *s, const walk *w, ACC epsilon)
 #endif
 }
 
-INLINE ACCS rewritten(const finals *f, const ACCS x[READS], const ACCS extra[EXTRAS + 1])
+// y from a distance from the mean, or with RMS from x itself.
+INLINE ACCS normalised(const finals *f, ACCS x, const ACCS extra[EXTRAS + 1])
 {
-#if RMS
-    ACCS y = x[0] * f->factor;
-#else
-    ACCS y = ((x[0] - f->mean) - f->compensation) * f->factor;
-#endif
+    ACCS y = x * f->factor;
     if (WEIGHTED)
         y *= extra[0];
     if (BIASED)
         y += extra[WEIGHTED];
     return y;
+}
+
+INLINE ACCS rewritten(const finals *f, const ACCS x[READS], const ACCS extra[EXTRAS + 1])
+{
+#if RMS
+    return normalised(f, x[0], extra);
+#else
+    return normalised(f, (x[0] - f->mean) - f->compensation, extra);
+#endif
 }
 
 INLINE operands operands_of(const view *x, global const T *X, const view *weight_view,
@@ -102,6 +108,53 @@ INLINE operands operands_of(const view *x, global const T *X, const view *weight
     return o;
 }
 
+#if HELD
+// w and b are the same for all rows. One vector of them at a time saves registers.
+INLINE void normalise_row(ACC x[HELD_ELEMENTS], const finals *f, const walk *w, const operands *o)
+{
+    global const T *bases[EXTRAS + 1];
+#pragma unroll
+    for (int k = 0; k < EXTRAS; k++)
+        bases[k] = o->extra_bases[k] + o->extra_views[k]->start + held_at(0);
+#pragma unroll
+    for (int i = 0; i < HELD; i++) {
+        ACC read[EXTRAS + 1][UNROLL] = {{0}};
+#pragma unroll
+        for (int k = 0; k < EXTRAS; k++)
+            if (is_held(w, i))
+                load_wide(read[k], bases[k] + i * ITEMS_Y * UNROLL);
+#pragma unroll
+        for (int j = 0; j < UNROLL; j++) {
+            ACC extra[EXTRAS + 1];
+#pragma unroll
+            for (int k = 0; k < EXTRAS; k++)
+                extra[k] = read[k][j];
+            x[i * UNROLL + j] = normalised(f, x[i * UNROLL + j], extra);
+        }
+    }
+}
+
+INLINE void norm_held(const walk *w, const operands *o, ACC epsilon, local ACC *shared)
+{
+    EACH_ROW(*w, high)
+    {
+        ACC x[HELD_ELEMENTS];
+        state s;
+        finals f;
+        global const T *row = o->bases[0] + high_offset(w, o->views[0], high);
+        get_row(x, w, row, is_row(w, high), (ACC)1, (ACC)0);
+#if RMS
+        hold_squares(&s, x, shared);
+#else
+        hold_moments(&s, x, is_row(w, high) ? load_one(row) : (ACC)0, w, shared);
+#endif
+        find_final(&f, &s, w, epsilon);
+        normalise_row(x, &f, w, o);
+        put_row(x, w, o->Y + high_offset(w, o->y, high), is_row(w, high));
+    }
+}
+#endif
+
 #define OPERANDS NORM_PARAMETERS(DECLARE, COMMA)
 
 #if !PARTED
@@ -112,9 +165,14 @@ kernel GROUP void norm_lines(OPERANDS)
     GET_VIEW(y);
     GET_VIEW(weight_view);
     GET_VIEW(bias_view);
-    local state shared[GROUP_ITEMS];
     const operands o = operands_of(&x, X, &weight_view, weight, &bias_view, bias, &y, Y);
+#if HELD
+    local ACC shared[GROUP_ITEMS];
+    norm_held(&w, &o, epsilon, shared);
+#else
+    local state shared[GROUP_ITEMS];
     sweep_and_rewrite(&w, &o, epsilon, shared, 0);
+#endif
 }
 #else
 kernel GROUP void norm_parts(OPERANDS, global char *scratch)

@@ -442,6 +442,68 @@ INLINE void write_line(output out, const walk *w, const view *y, columns c, long
 
 #include "axis/reduce_rows.clh"
 
+// What elements of a row in registers are past its end; other states leave them out.
+#if OP == OP_LOGSUMEXP
+#define MISSING ((ACC)-INFINITY)
+#else
+#define MISSING ((ACC)0)
+#endif
+
+#if HELD
+// What items exchange: numbers, or whole states.
+#if SQUARED || OP == OP_LOGSUMEXP
+#define SHARED ACC
+#else
+#define SHARED state
+#endif
+
+// A row's state, in the first of its items.
+INLINE void reduce_row(state *s, ACC x[HELD_ELEMENTS], ACC first, const walk *w,
+                       local SHARED *shared)
+{
+#if IS_SPREAD
+    hold_moments(s, x, first, w, shared);
+#elif OP == OP_NORM2
+    hold_squares(s, x, shared);
+#elif OP == OP_LOGSUMEXP
+    hold_powers(s, x, x, shared);
+#else
+    clear(s);
+#pragma unroll
+    for (int i = 0; i < HELD; i++) {
+        ACC some[VALUES][UNROLL];
+        const long place = held_at(i);
+#pragma unroll
+        for (int j = 0; j < UNROLL; j++) {
+            ACC one[VALUES];
+            element(one, x + i * UNROLL + j, w, place + j);
+            some[0][j] = one[0];
+        }
+        if (is_held(w, i))
+            take(s, some, place, 1);
+    }
+    if (ITEMS_Y > 1)
+        join_items_y(s, shared);
+#endif
+}
+
+INLINE void reduce_held(output out, const walk *w, const view *x, global const T *X, const view *y,
+                        local SHARED *shared)
+{
+    EACH_ROW(*w, high)
+    {
+        ACC read[HELD_ELEMENTS];
+        state s;
+        global const T *row = X + high_offset(w, x, high);
+        const ACC first = IS_SPREAD && is_row(w, high) ? load_one(row) : (ACC)0;
+        get_row(read, w, row, is_row(w, high), (ACC)1, MISSING);
+        reduce_row(&s, read, first, w, shared);
+        if (item_y() == 0 && is_row(w, high))
+            write_found(out, w, y, high, 0, &s, 0, 1);
+    }
+}
+#endif
+
 kernel GROUP void reduce_lines(REDUCE_LINES_PARAMETERS(DECLARE, COMMA))
 {
     GET_WALK;
@@ -455,6 +517,9 @@ kernel GROUP void reduce_lines(REDUCE_LINES_PARAMETERS(DECLARE, COMMA))
         for (long high = start; high < stop; high += VECTOR_WIDTH)
             reduce_rows(&w, &x, &y, X, Y, high, min(stop, high + VECTOR_WIDTH), out);
     }
+#elif HELD
+    local SHARED shared[GROUP_ITEMS];
+    reduce_held(out, &w, &x, X, &y, shared);
 #else
     local state shared[GROUP_ITEMS];
     const view *const views[READS] = {&x};

@@ -90,6 +90,26 @@ INLINE ACCS neutral(void)
 #include "axis/softmax_rows.clh"
 #endif
 
+#if HELD
+INLINE void softmax_held(const walk *w, const operands *o, int masked, local ACC *shared)
+{
+    EACH_ROW(*w, high)
+    {
+        ACC x[HELD_ELEMENTS], powers[HELD_ELEMENTS];
+        state s;
+        finals f;
+        get_row(x, w, o->bases[0] + high_offset(w, o->views[0], high), is_row(w, high), o->scale,
+                (ACC)-INFINITY);
+        hold_powers(&s, powers, x, shared);
+        find_final(&f, &s, w, masked);
+#pragma unroll
+        for (int i = 0; i < HELD_ELEMENTS; i++)
+            x[i] = LOG ? x[i] - f.top - f.factor : powers[i] * f.factor;
+        put_row(x, w, o->Y + high_offset(w, o->y, high), is_row(w, high));
+    }
+}
+#endif
+
 #if CACHED
 #define CACHE_PARAMETER , local ACCS *cache
 #define CACHE_ARGUMENT  cache
@@ -107,6 +127,9 @@ kernel GROUP void softmax_lines(SOFTMAX_PARAMETERS(DECLARE, COMMA) CACHE_PARAMET
     const operands o = operands_of(&x, X, &y, Y, scale);
 #if BY_ROWS
     softmax_rows(&w, &o, masked, cache);
+#elif HELD
+    local ACC shared[GROUP_ITEMS];
+    softmax_held(&w, &o, masked, shared);
 #else
     local state shared[GROUP_ITEMS];
     sweep_and_rewrite(&w, &o, masked, shared, CACHE_ARGUMENT);

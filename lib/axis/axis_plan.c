@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 
+#include "axis/held_plan.h"
 #include "base/arithmetic.h"
 #include "base/caches.h"
 #include "base/clamp.h"
@@ -64,14 +65,7 @@ static const char CACHED[] = "elements cached", WIDENED[] = "lines of several st
 static const char WIDEST[] = "widest vectors", PARTS[] = "mid in parts";
 static const char LARGER[] = "larger groups";
 
-// The problem with defaults filled in and extents of at least 1.
-typedef struct {
-    int64_t high, mid, low, outer;
-    int64_t bytes, accumulator_bytes; // of an element
-    int64_t state_bytes;              // of a column's state
-    bool low_adjacent, mid_adjacent, writes_all, caches;
-    const weft_why *why;
-} facts;
+typedef weft_axis_facts facts;
 
 static facts facts_of(const weft_axis_problem *problem)
 {
@@ -79,6 +73,7 @@ static facts facts_of(const weft_axis_problem *problem)
     const bool is_wide = dtype == WEFT_F64 || dtype == WEFT_I64;
     const int given = problem->accumulator_bytes;
     const int64_t accumulator_bytes = given > 0 ? given : is_wide ? 8 : 4;
+    const int numbers = problem->numbers > 0 ? problem->numbers : SUM_NUMBERS;
     return (facts){
         .high = max_i64(problem->high, 1),
         .mid = max_i64(problem->mid, 1),
@@ -86,11 +81,14 @@ static facts facts_of(const weft_axis_problem *problem)
         .outer = max_i64(problem->outer, 1),
         .bytes = max_i64((int64_t)weft_dtype_size(dtype), 1),
         .accumulator_bytes = accumulator_bytes,
-        .state_bytes = accumulator_bytes * (problem->numbers > 0 ? problem->numbers : SUM_NUMBERS),
+        .state_bytes = accumulator_bytes * numbers,
+        .shared_bytes = accumulator_bytes * max_i64(numbers, STATE_NUMBERS),
         .low_adjacent = problem->low_adjacent,
         .mid_adjacent = problem->mid_adjacent || problem->low <= 1,
         .writes_all = problem->writes_all,
         .caches = problem->caches,
+        .holds = problem->holds,
+        .alignment = max_i64(problem->alignment, 1),
         .why = problem->why,
     };
 }
@@ -125,8 +123,7 @@ static bool is_moved_alone(int64_t width, int64_t vector_width, int64_t vectors)
 // Local memory in which items_y items combine their states.
 static int64_t items_y_bytes(const facts *f, int64_t items, int64_t items_y, int64_t vector_width)
 {
-    const int64_t each = max_i64(STATE_NUMBERS * f->accumulator_bytes, f->state_bytes);
-    return items_y > 1 ? items * items_y * vector_width * each : 0;
+    return items_y > 1 ? items * items_y * vector_width * f->shared_bytes : 0;
 }
 
 static int64_t items_z_of(const weft_axis_tiling *t)
@@ -178,6 +175,8 @@ static bool caching_pays(const weft_limits *limits, const facts *f, const weft_a
         return false;
     if (t->parts > 1)
         return refuse(f->why, CACHED, "mid is in %" PRId64 " parts", t->parts);
+    if (t->held > 0)
+        return refuse(f->why, CACHED, "they are in registers");
     return ((uint64_t)cached <= room / 2 &&
             (uint64_t)shared + (uint64_t)cached <= limits->local_bytes) ||
            refuse(f->why, CACHED,
@@ -509,6 +508,8 @@ static weft_axis_tiling spread_in_rows(const weft_limits *limits, const facts *f
 
 static weft_axis_tiling spread_tiling(const weft_limits *limits, const facts *f)
 {
+    if (weft_held_pays(limits, f))
+        return weft_held_tiling(limits, f);
     const weft_limits lowered = weft_limits_lowered(limits, SPREAD_ITEMS);
     const int64_t items = row_items(limits, f);
     if (items < min_i64(SPREAD_ITEMS, limits->max_block))
@@ -662,6 +663,7 @@ weft_status weft_axis_named_tiling_check(const char *name, const weft_axis_tilin
     const facts f = facts_of(problem);
     TRY(group_check(name, tiling, limits));
     TRY(line_check(name, tiling, &f));
+    TRY(weft_held_check(name, tiling, &f));
     return local_check(name, tiling, limits, &f);
 }
 
@@ -681,6 +683,7 @@ static const weft_tiling_field fields[] = {
     TILING_FIELD(weft_axis_tiling, run),          TILING_FIELD(weft_axis_tiling, grid_x),
     TILING_FIELD(weft_axis_tiling, grid_y),       TILING_FIELD(weft_axis_tiling, parts),
     TILING_FIELD(weft_axis_tiling, cache),        TILING_FIELD(weft_axis_tiling, items_z),
+    TILING_FIELD(weft_axis_tiling, held),
 };
 
 const weft_tiling_table weft_axis_tiling_table = TILING_TABLE(fields);

@@ -122,6 +122,21 @@ weft_view weft_view_of(const weft_axes *axes, int operand)
     return v;
 }
 
+// A power of two that divides the place of each row in every operand that has rows, and their
+// length.
+static int64_t row_alignment(const weft_axes *axes)
+{
+    int64_t all = axes->mid.extent;
+    for (int i = 0; i < axes->n_operands; ++i) {
+        if (axes->mid.stride[i] == 0)
+            continue;
+        all |= axes->start[i];
+        for (int k = 0; k < axes->n_high; ++k)
+            all |= axes->high[k].stride[i];
+    }
+    return pow2_divisor(all);
+}
+
 weft_axis_problem weft_axis_problem_of(const weft_axes *axes, weft_dtype dtype)
 {
     return (weft_axis_problem){
@@ -132,6 +147,7 @@ weft_axis_problem weft_axis_problem_of(const weft_axes *axes, weft_dtype dtype)
         .dtype = dtype,
         .low_adjacent = axes->low_adjacent,
         .mid_adjacent = axes->mid_adjacent,
+        .alignment = row_alignment(axes),
     };
 }
 
@@ -197,6 +213,8 @@ void weft_axis_defines(weft_defines *defines, const weft_context *ctx, const wef
     else
         weft_defines_add_sub_group(defines, ctx->least_subgroup, WEFT_WIDE_SUB_GROUP);
     weft_defines_add(defines, "UNROLL", tiling->unroll);
+    if (tiling->held > 0)
+        weft_defines_add(defines, "HELD", tiling->held);
     weft_defines_add(defines, "ADJACENT", axes->low_adjacent && tiling->vector_width > 1);
     weft_defines_add(defines, "WIDENED", tiling->vector_width > 1 || tiling->widen > 1);
     weft_defines_add(defines, "ROWS", tiling->widen > 1 && axes->low.extent == 1);

@@ -60,7 +60,7 @@ void weft_view_close(weft_view *view);
 // For a reduction of no elements: nothing is read.
 void weft_walk_clear(weft_walk *walk);
 
-// The operation fills in accumulator_bytes, writes_all and caches.
+// The operation fills in accumulator_bytes, writes_all, caches and holds.
 weft_axis_problem weft_axis_problem_of(const weft_axes *axes, weft_dtype dtype);
 
 // Rounds a number of outputs up to a multiple of WEFT_WALK_PITCH, their pitch in scratch memory, as
@@ -71,7 +71,7 @@ bool weft_walk_pitch(int64_t outputs, int64_t *pitch);
 // Bytes of the states of all columns and parts, 8 for each number; false on overflow.
 bool weft_walk_scratch(const weft_walk *walk, int n_numbers, size_t *bytes);
 
-// VECTOR_WIDTH, VECTORS, ITEMS, ITEMS_Y, ITEMS_Z, SUB_GROUP, UNROLL, ADJACENT, WIDENED, ROWS,
+// VECTOR_WIDTH, VECTORS, ITEMS, ITEMS_Y, ITEMS_Z, SUB_GROUP, UNROLL, HELD, ADJACENT, WIDENED, ROWS,
 // SHUFFLES; and more registers for kernels with large states.
 void weft_axis_defines(weft_defines *defines, const weft_context *ctx, const weft_axes *axes,
                        const weft_axis_tiling *tiling, bool needs_registers);

@@ -71,6 +71,7 @@ static weft_status check(void *memory, const weft_call *call)
         return WEFT_OK;
     s->sweep.axes = sorted_axes(call, given->n_axes);
     weft_sweep_find_problem(&s->sweep, call, s->dtype, given->is_rms ? 3 : 6, false);
+    s->sweep.problem.holds = true;
     return WEFT_OK;
 }
 

@@ -214,6 +214,7 @@ static weft_status check(void *memory, const weft_call *call)
     s->sweep.axes = sorted_axes(s, call, is_reduced, y_axis);
     weft_sweep_find_problem(&s->sweep, call, s->dtype, s->facts->n_numbers, false);
     s->sweep.problem.accumulator_bytes = (int)weft_dtype_size(s->arithmetic);
+    s->sweep.problem.holds = s->n > 0;
     return WEFT_OK;
 }
 
