@@ -18,6 +18,7 @@ WIDTHS = {"ubyte": 1, "sbyte": 1, "u8": 1, "i8": 1, "ushort": 2, "sshort": 2, "s
 GLOBAL = re.compile(r"(?:global|flat)_load_([a-z0-9]+)")
 # All that the counter of vector memory counts on GCN and CDNA.
 QUEUED = re.compile(r"(?:global|flat|buffer|scratch)_(?:load|store|atomic)")
+PRODUCT = re.compile(r"v_(?:pk_)?(?:fma|mac|mad|dot|mfma)")
 WAITS_FOR = re.compile(r"\bvmcnt\((\d+)\)")
 ALWAYS = ("s_branch", "s_endpgm", "s_setpc_b64")
 
@@ -32,6 +33,7 @@ def instruction_of(operation, operands, labels):
     return Instruction(target=labels[operands.strip()] if jumps else None,
                        goes_on=operation not in ALWAYS,
                        load_bytes=WIDTHS.get(load.group(1), 0) if load else 0,
+                       multiplies=bool(PRODUCT.match(operation)),
                        is_queued=bool(QUEUED.match(operation)),
                        waits_for=int(wait.group(1)) if wait else None)
 

@@ -152,7 +152,8 @@ TITLES = ("in flight", "instructions", "entries", "registers", "spilled", "resid
 
 
 def row_of(vendor, job, watched, use):
-    turn = loops.hot(use["code"], vendor.MODEL, watched.by, watched.depth)
+    turn = loops.hot(use["code"], vendor.MODEL, watched.by, watched.depth,
+                     watched.problem.startswith("matmul"))
     entries = int(turn.load_bytes / watched.entry(job.defines())) if watched.entry else 0
     spilled = int(str(use["spilled"]).split(maxsplit=1)[0])
     return Row(turn.in_flight, turn.instructions, entries, use["registers"], spilled,

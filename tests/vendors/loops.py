@@ -19,6 +19,7 @@ class Instruction(typing.NamedTuple):
     target: int | None = None         # the number of the one that it may jump to
     goes_on: bool = True              # whether the next one may follow
     load_bytes: int = 0               # that an item reads from global memory
+    multiplies: bool = False          # and adds, real numbers
     loaded: frozenset = frozenset()   # registers, or tokens, that stand for the load
     touched: frozenset = frozenset()  # registers and tokens that are read or written
     guard: str = ""                   # "P1" or "!P1" where only items do it that say so
@@ -35,8 +36,9 @@ class Region(typing.NamedTuple):
 
 
 class Turn(typing.NamedTuple):
-    """What a region comes to, on the way through it that loads most, and of such the shortest one.
-    What it has in loops of its own does not count."""
+    """What a region comes to, on the way through it that loads most, and of such the shortest one;
+    of dense products first the one that multiplies most. What it has in loops of its own does not
+    count."""
     depth: int
     instructions: int
     load_bytes: int
@@ -159,10 +161,10 @@ def last_first(after, region):
     return order
 
 
-def way_through(code, ends, after, region):
+def way_through(code, ends, after, region, is_dense):
     """(bytes, instructions, blocks) of a turn; None where none comes to its end. Of a loop in the
     region, its first block stands there."""
-    ways = {None: (0, 0, ())}
+    ways = {None: (0, 0, 0, ())}
     for block in last_first(after, region):
         steps = list(steps_from(after, region, block))
         known = [ways[to] for to in steps if ways.get(to)]
@@ -170,11 +172,14 @@ def way_through(code, ends, after, region):
             known = [ways[None]]
         if not known:
             continue
-        n_bytes, n, rest = max(known, key=lambda way: (way[0], -way[1]))
+        n_bytes, n_products, n, rest = max(known, key=lambda way: (way[0], way[1], -way[2]))
         if block not in region.nested:
             n_bytes += bytes_of(code, loads_of(code, range(block, ends[block])))
             n += ends[block] - block
-        ways[block] = (n_bytes, n, (block, rest))
+        if is_dense:
+            n_products += sum(code[i].multiplies for b in region.nested.get(block, [block])
+                              for i in range(b, ends[b]))
+        ways[block] = (n_bytes, n_products, n, (block, rest))
     return ways.get(region.start)
 
 
@@ -225,14 +230,14 @@ def in_flight(code, ends, region, way, model):
     return most
 
 
-def turns_of(code, model):
+def turns_of(code, model, is_dense=False):
     """A Turn for each region of a kernel that comes to its end."""
     ends = block_ends(code)
     after = followers(code, ends)
     for region in regions_of(after):
-        way = way_through(code, ends, after, region)
+        way = way_through(code, ends, after, region, is_dense)
         if way:
-            n_bytes, n, blocks = way
+            n_bytes, _, n, blocks = way
             yield Turn(region.depth, n, n_bytes,
                        in_flight(code, ends, region, blocks_of(blocks), model))
 
@@ -245,9 +250,10 @@ def work(turn):
     return turn.instructions, turn.load_bytes
 
 
-def hot(code, model, by=load_bytes, most_depth=99):
+def hot(code, model, by=load_bytes, most_depth=99, is_dense=False):
     """The Turn of the region that has most of something, where each loop goes round TURNS times."""
     def weight(turn):
         return [n * TURNS ** turn.depth for n in by(turn)]
 
-    return max((turn for turn in turns_of(code, model) if turn.depth <= most_depth), key=weight)
+    turns = turns_of(code, model, is_dense)
+    return max((turn for turn in turns if turn.depth <= most_depth), key=weight)

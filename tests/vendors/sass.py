@@ -12,6 +12,7 @@ REGISTER = re.compile(r"\b(U?R)(\d+)(\.64)?")
 TO = re.compile(r"`\((\.L_\w+)\)")
 
 LOADS = ("LDG", "LD", "LDGSTS")      # from global memory, the last one to local memory
+PRODUCTS = ("FFMA", "HFMA2", "DFMA", "HMMA", "IMMA", "DMMA")
 MEMORY = (*LOADS, "LDS", "LDL", "LDC", "ULDC", "STG", "ST", "STS", "STL", "LDSM")
 ENDS = ("EXIT", "RET", "KILL", "BPT", "BRX", "JMX")
 # Registers of operands, the result first, where not all are single.
@@ -81,6 +82,7 @@ def instruction_of(guard, operation, operands, labels):
     return Instruction(target=labels[target.group(1)] if jumps else None,
                        goes_on=not (always and (jumps or name in ENDS)),
                        load_bytes=bytes_of(suffixes) if name in LOADS else 0,
+                       multiplies=name in PRODUCTS,
                        guard=(guard or "").lstrip("@"), loaded=loaded, touched=frozenset(touched))
 
 

@@ -21,9 +21,9 @@ def sass_of(lines):
         for i, line in enumerate(lines))
 
 
-def nvidia_turns(lines):
+def nvidia_turns(lines, is_dense=False):
     code = sass.kernels(sass_of(lines))["kernel"]
-    return {tuple(turn) for turn in loops.turns_of(code, loops.registers)}
+    return {tuple(turn) for turn in loops.turns_of(code, loops.registers, is_dense)}
 
 
 def amd_turns(lines):
@@ -151,6 +151,22 @@ def branches():
         BRA `(.L_x_9)
         .L_x_7:
         BRA `(.L_x_7)"""), {(0, 2, 0, 0), (1, 6, 8, 1)})
+
+
+def products():
+    """Of dense products not the shortest way, but the one that multiplies: but the first turn."""
+    lines = """
+        .L_x_0:
+        LDG.E R4, desc[UR6][R2.64]
+        @!P0 BRA `(.L_x_1)
+        LDS R8, [R3]
+        FFMA R9, R8, R8, R9
+        .L_x_1:
+        STS [R3], R4
+        @P1 BRA `(.L_x_0)
+        EXIT"""
+    expect(nvidia_turns(lines), {(0, 1, 0, 0), (1, 4, 4, 1)})
+    expect(nvidia_turns(lines, is_dense=True), {(0, 1, 0, 0), (1, 6, 4, 1)})
 
 
 def guards():
@@ -320,7 +336,7 @@ def keeping():
 
 
 TESTS = [wide_loads, narrow_loads, addresses, wide_operands, uniform_registers, turn_after_turn,
-         nests, branches, guards, copies, counters, masks, tokens, hottest, residents,
+         nests, branches, products, guards, copies, counters, masks, tokens, hottest, residents,
          comparisons, keeping]
 
 

@@ -43,7 +43,9 @@ def instruction_of(is_uniform, guard, operation, operands, labels):
     is_load = bytes_of(operation) > 0
     return Instruction(target=labels[operands.split("{")[0].split()[-1]] if jumps else None,
                        goes_on=not ends and not (jumps and not guard),
-                       load_bytes=bytes_of(operation), loaded=taken if is_load else frozenset(),
+                       load_bytes=bytes_of(operation),
+                       multiplies=operation.startswith(("mad", "mac", "dpas")),
+                       loaded=taken if is_load else frozenset(),
                        touched=waited_for(operation, operands, tags) | taken)
 
 
