@@ -294,6 +294,57 @@ static void test_few_products_in_many_columns(void **state)
     }
 }
 
+enum { SORTED_COLUMNS = 30000 }; // many for each product
+
+// The result by of->tiling, which the caller frees.
+static char *result_of(operands *o, const product_case *of)
+{
+    const guarded *g = &o->values[2];
+    call(o, of, false);
+    check(o, of);
+    char *result = new_array((int64_t)g->bytes, 1);
+    clEnqueueReadBuffer(queue, g->buffer, CL_TRUE, 0, g->bytes, result, 0, NULL, NULL);
+    return result;
+}
+
+// The bits of of->tiling, with products sorted up to each length.
+static void check_sorted(operands *o, product_case *of)
+{
+    char *const want = result_of(o, of);
+    char *const numbers = want + o->values[2].start * (int64_t)o->size;
+    for (int sorted = 16; sorted <= 1024; sorted *= 4) {
+        weft_spgemm_tiling tiling = *of->tiling;
+        tiling.sorted = sorted;
+        const product_case by = {.seed = of->seed, .in_fractions = true, .tiling = &tiling};
+        guarded_restore(&o->values[2], queue);
+        call(o, &by, false);
+        device_pattern_check(&o->there[2], queue, &o->patterns[2]);
+        guarded_check(&o->values[2], queue, numbers, "the bits of marks");
+    }
+    free(want);
+}
+
+// Rows of few products, that one item sorts up to `sorted` of them: of every kind, with products of
+// a column and without, each with the bits that marks give.
+static void test_rows_that_are_sorted(void **state)
+{
+    (void)state;
+    static const weft_spgemm_tiling marked = {.items = 1, .rows = 3, .columns = 2048};
+    const weft_spgemm_problem problem = {.n = SORTED_COLUMNS, .dtype = WEFT_F32};
+    for (int i = 0; i < N_PATTERNS * N_PATTERNS; i += is_reduced ? 3 : 1) {
+        random_state random = {(uint64_t)(300 + i)};
+        product_case of = {.seed = random.state, .in_fractions = true, .tiling = &marked};
+        const pattern A = pattern_create(&random, (pattern_kind)(i % N_PATTERNS), 40, 50, 400);
+        const pattern B =
+            pattern_create(&random, (pattern_kind)(i / N_PATTERNS), 50, SORTED_COLUMNS, 900);
+        operands o;
+        operands_create(&o, A, B, &of);
+        if (weft_spgemm_tiling_check(&marked, weft_context_limits(ctx), &problem) == WEFT_OK)
+            check_sorted(&o, &of);
+        operands_destroy(&o);
+    }
+}
+
 // One long row among others, wide rows of B in any order, and C wider than a group has room for:
 // as planned, and cut so that several groups have several stretches each.
 static void test_long_rows_of_every_kind(void **state)
@@ -486,6 +537,9 @@ static void test_what_is_refused(void **state)
     const weft_spgemm_tiling wide = {.items = 1, .rows = 1, .columns = 32769};
     const weft_spgemm_tiling none = {.items = 1, .rows = 0, .columns = 1};
     weft_spgemm_tiling shared[] = {tilings[3], tilings[3], tilings[3], tilings[3], tilings[3]};
+    weft_spgemm_tiling sorted[] = {tilings[0], tilings[0], tilings[1]};
+    sorted[0].sorted = 24;
+    sorted[1].sorted = sorted[2].sorted = 16;
     shared[0].long_from = -1;
     shared[1].long_from = 262145;
     shared[2].long_columns = 48;
@@ -500,6 +554,10 @@ static void test_what_is_refused(void **state)
         REFUSE(i, WEFT_BAD_ARGUMENT, "tiling.items is 3", FORCE(&odd));
         REFUSE(i, WEFT_BAD_ARGUMENT, "tiling.columns is 32769", FORCE(&wide));
         REFUSE(i, WEFT_BAD_ARGUMENT, "tiling.rows is 0", FORCE(&none));
+        REFUSE(i, WEFT_BAD_ARGUMENT, "tiling.sorted is 24: 0, or", FORCE(&sorted[0]));
+        REFUSE(i, WEFT_BAD_ARGUMENT, "tiling.sorted is 16: at most half of columns, 4, and",
+               FORCE(&sorted[1]));
+        REFUSE(i, WEFT_BAD_ARGUMENT, "tiling.sorted is 16: 0, or", FORCE(&sorted[2]));
         REFUSE(i, WEFT_BAD_ARGUMENT, "tiling.long_from is -1", FORCE(&shared[0]));
         REFUSE(i, WEFT_BAD_ARGUMENT, "tiling.long_from is 262145", FORCE(&shared[1]));
         REFUSE(i, WEFT_BAD_ARGUMENT, "tiling.long_columns is 48", FORCE(&shared[2]));
@@ -589,6 +647,7 @@ int main(void)
         cmocka_unit_test(test_all_data_types),
         cmocka_unit_test(test_large_matrices),
         cmocka_unit_test(test_few_products_in_many_columns),
+        cmocka_unit_test(test_rows_that_are_sorted),
         cmocka_unit_test(test_long_rows_of_every_kind),
         cmocka_unit_test(test_long_sums),
         cmocka_unit_test(test_many_long_rows),

@@ -35,6 +35,7 @@ static void every_plan_is_sound(void **state)
     (void)state;
     random_state random = {6};
     int n_shared = 0; // plans in which rows may be long
+    int n_sorted = 0; // and in which rows may be sorted
     for (int i = 0; i < N_RANDOM; i++) {
         const weft_limits *limits = weft_profile_at((size_t)i % weft_profile_count());
         const weft_spgemm_problem problem = random_problem(&random);
@@ -42,8 +43,11 @@ static void every_plan_is_sound(void **state)
         if (weft_spgemm_tiling_check(&t, limits, &problem) != WEFT_OK)
             fail_msg("%s: %s", limits->name, weft_last_error());
         assert_true(limits->vector_width == 1 || t.items == 1);
+        assert_true(t.items == 1 || t.sorted == 0);
         n_shared += t.long_from > 0;
+        n_sorted += t.sorted > 0;
     }
+    assert_in_range(n_sorted, N_RANDOM / 20, N_RANDOM - N_RANDOM / 20);
     assert_in_range(n_shared, N_RANDOM / 20, N_RANDOM - N_RANDOM / 20);
 }
 
@@ -68,12 +72,33 @@ static void local_memory_is_bounded(void **state)
            "tiling.long_columns 512 and items 1 require 5216 bytes; local memory has 4096");
 }
 
+// As many as there is room for, and numbers beside the columns of C in a key of 32 bits.
+static void products_are_sorted_where_keys_have_room(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t n;
+        int sorted;
+    } cases[] = {{16, 0},         {64, 32},           {3000, 2048}, {1 << 20, 4096},
+                 {1 << 21, 2048}, {(1 << 28) + 1, 0}, {1 << 28, 16}};
+    const weft_limits *cpu = NULL;
+    for (size_t i = 0; i < weft_profile_count(); i++)
+        cpu = weft_profile_at(i)->kind == WEFT_DEVICE_CPU ? weft_profile_at(i) : cpu;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const weft_spgemm_problem problem = {100, 100, cases[i].n, 800, 800, WEFT_F32};
+        assert_int_equal(weft_spgemm_tiling_for(cpu, &problem).sorted, cases[i].sorted);
+    }
+}
+
 static void plans_are_told_in_a_line(void **state)
 {
     (void)state;
     char text[100];
     weft_spgemm_tiling_print(&tilings[0], text, sizeof(text));
     assert_string_equal(text, "items 1, rows 3, columns 4");
+    const weft_spgemm_tiling sorts = {.items = 1, .rows = 2, .columns = 64, .sorted = 32};
+    weft_spgemm_tiling_print(&sorts, text, sizeof(text));
+    assert_string_equal(text, "items 1, rows 2, columns 64, sorted 32");
     weft_spgemm_tiling_print(&tilings[3], text, sizeof(text));
     assert_string_equal(text, "items 1, rows 4, columns 4, long_from 1, long_columns 64, "
                               "long_groups 7");
@@ -84,6 +109,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_plan_is_sound),
         cmocka_unit_test(local_memory_is_bounded),
+        cmocka_unit_test(products_are_sorted_where_keys_have_room),
         cmocka_unit_test(plans_are_told_in_a_line),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

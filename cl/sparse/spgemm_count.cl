@@ -2,6 +2,79 @@
 // How many entries each row of C = A B has: see spgemm.clh.
 #include "sparse/spgemm.clh"
 
+#if ITEMS == 1
+// Counts the entries of a stretch while it marks them, in words *first to *last. Returns what
+// sweep_row() does.
+INLINE int count_and_mark(const factors *f, long row, const stretch *s, NUMBER *n, int *first,
+                          int *last)
+{
+    int next = NO_COLUMN;
+    const long stop = f->a_offsets[row + 1];
+    for (long e = f->a_offsets[row]; e < stop; ++e) {
+        const int inner = f->a_indices[e];
+        const long b_stop = f->b_offsets[inner + 1];
+        for (long g = f->b_offsets[inner]; g < b_stop; ++g) {
+            const int column = f->b_indices[g], c = column - s->from;
+            if (c >= s->width) {
+                next = min(next, column);
+            } else if (c >= 0) {
+                const int w = (int)((uint)c / WORD);
+                const mark_word before = s->marks[w];
+                *n += (before & mark_of(c)) == 0 ? 1 : 0;
+                s->marks[w] = before | mark_of(c);
+                if (before == 0) {
+                    *first = min(*first, w);
+                    *last = max(*last, w);
+                }
+            }
+        }
+    }
+    return next;
+}
+
+// Clears the words of a row's products.
+INLINE void clear_products(const factors *f, long row, const stretch *s)
+{
+    const long stop = f->a_offsets[row + 1];
+    for (long e = f->a_offsets[row]; e < stop; ++e) {
+        const int inner = f->a_indices[e];
+        const long b_stop = f->b_offsets[inner + 1];
+        for (long g = f->b_offsets[inner]; g < b_stop; ++g) {
+            const int c = f->b_indices[g] - s->from;
+            if (c >= 0 && c < s->width)
+                s->marks[(uint)c / WORD] = 0;
+        }
+    }
+}
+
+// For a row with fewer products than words. Those that have marks are cleared one after the other
+// where they are close together.
+INLINE int count_few(const factors *f, long row, int n_products, const stretch *s, NUMBER *n)
+{
+    int first = INT_MAX, last = -1;
+    const int next = count_and_mark(f, row, s, n, &first, &last);
+    if (last - first >= n_products)
+        clear_products(f, row, s);
+    else
+        for (int w = first; w <= last; ++w)
+            s->marks[w] = 0;
+    return next;
+}
+#endif
+
+// Adds the entries of a stretch to *n, those that this item counts. Returns what sweep_row() does.
+INLINE int count_stretch(const factors *f, long row, int n_products, const stretch *s, NUMBER *n,
+                         item_group group)
+{
+#if ITEMS == 1
+    if (s->has_tops)
+        return count_few(f, row, n_products, s, n);
+#endif
+    const int next = sweep_row(f, row, s, TO_MARK, group);
+    *n += count_and_clear(s, group.item);
+    return next;
+}
+
 kernel GROUP void spgemm_count(COUNT_PARAMETERS(DECLARE, COMMA), FACTORS, NOTES, OFFSETS(SOLE_OUT),
                                MARKS)
 {
@@ -17,8 +90,7 @@ kernel GROUP void spgemm_count(COUNT_PARAMETERS(DECLARE, COMMA), FACTORS, NOTES,
         NUMBER n = 0, total;
         for (int from = is_noted ? n_cols : 0; from < n_cols;) {
             begin_stretch(&s, from, n_cols, n_products);
-            from = sweep_row(&f, row, &s, TO_MARK, group);
-            n += count_and_clear(&s, item);
+            from = count_stretch(&f, row, n_products, &s, &n, group);
         }
         sum_before(n, item, nodes, &total);
         if (item == 0 && !is_noted)

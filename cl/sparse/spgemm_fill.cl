@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The entries of C = A B, from C's offsets: see spgemm.clh. A sweep over a row's products marks
 // their columns. It adds them up, too, where each column has a sum; else further sweeps do so, each
-// for as many entries as there is room for.
+// for as many entries as there is room for. One item sorts the products of a row that has few, and
+// adds them up in that order.
 #include "sparse/spgemm.clh"
+
+#if ITEMS == 1
+#include "sparse/spgemm_sorted.clh"
+#endif
 
 #ifndef C_INDEX // of C; its offsets are NUMBER
 #define C_INDEX int
@@ -125,6 +130,52 @@ INLINE void fill_range(const factors *f, long row, int n_products, int first, in
     }
 }
 
+#if ITEMS == 1
+// Writes the entries of a row of n sorted products.
+INLINE void put_sorted(const products *p, int n, entries to)
+{
+    long at = to.place - 1;
+    uint column = UINT_MAX;
+    ACC sum = 0;
+    for (int i = 0; i < n; ++i) {
+        const uint key = p->keys[i], number = key & ((1U << p->bits) - 1);
+        const bool is_new = i == 0 || key >> p->bits != column;
+        column = key >> p->bits;
+        at += is_new ? 1 : 0;
+        sum = multiply_add(p->a[number], p->b[number], is_new ? -(ACC)0 : sum);
+        if (at < to.stop) {
+            to.indices[at] = (C_INDEX)column;
+            store_one(sum, to.values + at);
+        }
+    }
+}
+
+// Writes the entries of a row of n products, 2^bits at most; products and keys lie where sums and
+// ranks of other rows do. Returns false where C has fewer columns from the row's first, *first, to
+// before *last, so that sums for all of them are faster.
+INLINE bool fill_few(const factors *f, long row, int n, int bits, const stretch *s, entries to,
+                     int *first, int *last)
+{
+    products p = {
+        .keys = (local uint *)s->ranks, .a = s->sums, .b = s->sums + (1 << bits), .bits = bits};
+    gather_products(f, row, &p);
+    *first = p.first;
+    *last = p.last + 1;
+    if (p.last - p.first < n)
+        return false;
+    sort_keys(p.keys, (n + KEYS - 1) / KEYS);
+    put_sorted(&p, n, to);
+    return true;
+}
+
+// Whether a row's products are sorted: they are few, also for the columns, and its sums are plain.
+INLINE bool is_sorted(const factors *f, long row, int n_products, int n_cols, int sorted, int room)
+{
+    return n_products > 0 && n_products <= sorted &&
+           n_cols > COLUMNS_PER_PRODUCT * (long)n_products && !has_long_sums(f, row, room);
+}
+#endif
+
 #define SPARSE_C OFFSETS(SOLE_IN), MARKS, ENTRIES_PARAMETERS(DECLARE, COMMA)
 
 // The entries of a row after the first `before`.
@@ -146,7 +197,14 @@ kernel GROUP void spgemm_fill(FILL_PARAMETERS(DECLARE, COMMA), FACTORS, NOTES, S
         const bool is_noted =
             note_row(notes + notes_start, most_noted, row, IS_LONG(n_products), group);
         const entries to = ENTRIES(row, 0);
-        fill_range(&f, row, n_products, is_noted ? n_cols : 0, n_cols, columns, &s, to, group);
+        int first = is_noted ? n_cols : 0, last = n_cols;
+#if ITEMS == 1
+        const bool is_few = !is_noted && is_sorted(&f, row, n_products, n_cols, sorted, columns);
+        const int bits = 31 - (int)clz(sorted);
+        if (is_few && fill_few(&f, row, n_products, bits, &s, to, &first, &last))
+            continue;
+#endif
+        fill_range(&f, row, n_products, first, last, columns, &s, to, group);
     }
 }
 

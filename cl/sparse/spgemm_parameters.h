@@ -18,6 +18,7 @@
     AND P(LONG, rows)                                                                              \
     AND P(INT, columns)                                                                            \
     AND P(INT, words)                                                                              \
+    AND P(INT, sorted)                                                                             \
     AND P(INT, long_from)
 
 #define DENSE_PARAMETERS(P, AND)                                                                   \

@@ -63,6 +63,8 @@ static weft_status plan(void *state, const weft_call *call, const weft_limits *l
         TRY(weft_spgemm_tiling_check(&s->tiling, &call->ctx->limits, &s->problem));
     else
         s->tiling = weft_spgemm_tiling_for(limits, &s->problem);
+    if (step_of(call) == WEFT_SPGEMM_TO_DENSE)
+        s->tiling.sorted = 0; // all columns are written
     s->head.group_items = (size_t)s->tiling.items;
     s->n_row_blocks = ceil_div(s->problem.m, s->tiling.rows);
     plan_long(s);
@@ -315,6 +317,7 @@ static weft_status enqueue_fill(product *p)
              .rows = s->tiling.rows,
              .columns = s->tiling.columns,
              .words = words_of(p, s->tiling.columns),
+             .sorted = s->tiling.sorted,
              .long_from = long_from(s)},
       *a = &own;
     weft_arguments arguments = {.n = 0};

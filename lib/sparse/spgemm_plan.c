@@ -14,6 +14,8 @@
 enum {
     MAX_ROWS = 1 << 15,
     MAX_COLUMNS = 1 << 15,
+    MIN_SORTED = 16, // whole vectors of keys
+    MAX_SORTED = 1 << 12,
     MAX_LONG_COLUMNS = 1 << 16,
     MAX_LONG_GROUPS = 256,
 };
@@ -95,6 +97,21 @@ static int64_t columns_in(const weft_spgemm_problem *problem, int64_t bytes, int
     return columns;
 }
 
+// Sorted products and their keys lie where sums and ranks do otherwise. A key of 32 bits has a
+// product's column and its number.
+static bool can_sort(int64_t products, int64_t columns, int64_t n)
+{
+    return 2 * products <= columns && n <= (INT64_C(1) << 32) / products;
+}
+
+static int sorted_for(const weft_spgemm_tiling *tiling, const weft_spgemm_problem *problem)
+{
+    int products = tiling->items == 1 ? MAX_SORTED : 0;
+    while (products > 0 && !can_sort(products, tiling->columns, problem->n))
+        products = products > MIN_SORTED ? products / 2 : 0;
+    return products;
+}
+
 // Groups share no rows where one has room for a sum for each column of C, or where no row can be
 // long.
 static void share_long_rows(weft_spgemm_tiling *tiling, const weft_limits *limits,
@@ -133,8 +150,28 @@ weft_spgemm_tiling weft_spgemm_tiling_for(const weft_limits *limits,
         .rows = (int)max_i64(rows, 1),
         .columns = (int)min_i64(wanted, room),
     };
+    tiling.sorted = sorted_for(&tiling, problem);
     share_long_rows(&tiling, limits, problem);
     return tiling;
+}
+
+static weft_status sorted_check(const weft_spgemm_tiling *tiling,
+                                const weft_spgemm_problem *problem)
+{
+    const int sorted = tiling->sorted;
+    if (sorted == 0)
+        return WEFT_OK;
+    if (tiling->items > 1 || sorted < MIN_SORTED || !is_pow2_upto(sorted, MAX_SORTED))
+        return fail(WEFT_BAD_ARGUMENT,
+                    "spgemm: tiling.sorted is %d: 0, or for one item a power of two from %d to %d "
+                    "is wanted",
+                    sorted, MIN_SORTED, MAX_SORTED);
+    if (!can_sort(sorted, tiling->columns, problem->n))
+        return fail(WEFT_BAD_ARGUMENT,
+                    "spgemm: tiling.sorted is %d: at most half of columns, %d, and 2^32 by %" PRId64
+                    " columns of C is wanted",
+                    sorted, tiling->columns, problem->n);
+    return WEFT_OK;
 }
 
 static weft_status long_check(const weft_spgemm_tiling *tiling)
@@ -179,6 +216,7 @@ weft_status weft_spgemm_tiling_check(const weft_spgemm_tiling *tiling, const wef
     if (tiling->columns < 1 || tiling->columns > MAX_COLUMNS)
         return fail(WEFT_BAD_ARGUMENT, "spgemm: tiling.columns is %d: 1 to %d is wanted",
                     tiling->columns, MAX_COLUMNS);
+    TRY(sorted_check(tiling, problem));
     TRY(long_check(tiling));
     TRY(memory_check(tiling->columns, "columns", tiling, limits, problem));
     return tiling->long_from > 0
@@ -189,9 +227,10 @@ weft_status weft_spgemm_tiling_check(const weft_spgemm_tiling *tiling, const wef
 // ---- a tiling as text
 
 static const weft_tiling_field fields[] = {
-    TILING_FIELD(weft_spgemm_tiling, items),        TILING_FIELD(weft_spgemm_tiling, rows),
-    TILING_FIELD(weft_spgemm_tiling, columns),      TILING_FIELD(weft_spgemm_tiling, long_from),
-    TILING_FIELD(weft_spgemm_tiling, long_columns), TILING_FIELD(weft_spgemm_tiling, long_groups),
+    TILING_FIELD(weft_spgemm_tiling, items),       TILING_FIELD(weft_spgemm_tiling, rows),
+    TILING_FIELD(weft_spgemm_tiling, columns),     TILING_FIELD(weft_spgemm_tiling, sorted),
+    TILING_FIELD(weft_spgemm_tiling, long_from),   TILING_FIELD(weft_spgemm_tiling, long_columns),
+    TILING_FIELD(weft_spgemm_tiling, long_groups),
 };
 
 const weft_tiling_table weft_spgemm_tiling_table = TILING_TABLE(fields);

@@ -23,6 +23,8 @@ typedef struct weft_spgemm_tiling {
     int columns;      // sums that a group has local memory for, 1 to 32768, beside marks for at
                       // least 8 times as many columns, or for one item 32 times; to count entries
                       // it has marks alone, for 32 times as many columns, or 64 times
+    int sorted;       // products of a row up to which they are sorted, to fill rows with fewer than
+                      // one for each 8 columns: 0, or for one item a power of two, 16 to 4096
     int long_from;    // products, up to 262144; 0: no row is long, and the next two are not used
     int long_columns; // a power of two, 64 to 65536: as `columns`
     int long_groups;  // 1 to 256, at most: each has a multiple of `long_columns`

@@ -271,6 +271,7 @@ call_result call_spgemm(call_input *in)
     weft_spgemm_tiling tiling = {.items = take_int(in)};
     tiling.rows = take_int(in);
     tiling.columns = take_int(in);
+    tiling.sorted = take_int(in);
     tiling.long_from = take_int(in);
     tiling.long_columns = take_int(in);
     tiling.long_groups = take_int(in);
