@@ -308,14 +308,15 @@ static char *result_of(operands *o, const product_case *of)
 }
 
 // The bits of of->tiling, with products sorted up to each length.
-static void check_sorted(operands *o, product_case *of)
+static void check_sorted(operands *o, const product_case *of)
 {
     char *const want = result_of(o, of);
     char *const numbers = want + o->values[2].start * (int64_t)o->size;
     for (int sorted = 16; sorted <= 1024; sorted *= 4) {
         weft_spgemm_tiling tiling = *of->tiling;
         tiling.sorted = sorted;
-        const product_case by = {.seed = of->seed, .in_fractions = true, .tiling = &tiling};
+        product_case by = *of;
+        by.tiling = &tiling;
         guarded_restore(&o->values[2], queue);
         call(o, &by, false);
         device_pattern_check(&o->there[2], queue, &o->patterns[2]);
@@ -324,16 +325,22 @@ static void check_sorted(operands *o, product_case *of)
     free(want);
 }
 
-// Rows of few products, that one item sorts up to `sorted` of them: of every kind, with products of
-// a column and without, each with the bits that marks give.
+// Rows of few products, that one item sorts up to `sorted` of them: of every kind and data type,
+// with several products of a column and one, each with the bits that marks give.
 static void test_rows_that_are_sorted(void **state)
 {
     (void)state;
     static const weft_spgemm_tiling marked = {.items = 1, .rows = 3, .columns = 2048};
-    const weft_spgemm_problem problem = {.n = SORTED_COLUMNS, .dtype = WEFT_F32};
+    static const weft_dtype dtypes[] = {WEFT_F32, WEFT_F16, WEFT_BF16, WEFT_F64};
+    const int n_dtypes = weft_context_limits(ctx)->has_f64 ? 4 : 3;
     for (int i = 0; i < N_PATTERNS * N_PATTERNS; i += is_reduced ? 3 : 1) {
         random_state random = {(uint64_t)(300 + i)};
-        product_case of = {.seed = random.state, .in_fractions = true, .tiling = &marked};
+        const weft_dtype dtype = dtypes[i % n_dtypes];
+        const weft_spgemm_problem problem = {.n = SORTED_COLUMNS, .dtype = dtype};
+        const product_case of = {.seed = random.state,
+                                 .dtype = dtype,
+                                 .in_fractions = dtype == WEFT_F32,
+                                 .tiling = &marked};
         const pattern A = pattern_create(&random, (pattern_kind)(i % N_PATTERNS), 40, 50, 400);
         const pattern B =
             pattern_create(&random, (pattern_kind)(i / N_PATTERNS), 50, SORTED_COLUMNS, 900);
