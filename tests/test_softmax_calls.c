@@ -261,7 +261,11 @@ static void test_words_are_the_call_s_own(void **state)
     char text[4][300];
     (void)state;
     assert_ok(weft_rehearsal_create(&v100, weft_profile_find("v100"), NULL));
-    const weft_tensor t = weft_matrix(weft_rehearsal_buffer(v100, NULL), WEFT_F32, 512, 300);
+    const weft_tensor t = {.buffer = weft_rehearsal_buffer(v100, NULL),
+                           .dtype = WEFT_F32,
+                           .ndim = 3,
+                           .shape = {4, 300, 8},
+                           .stride = {2400, 8, 1}};
     assert_true(weft_softmax_describe(v100, &t, 1, &t, NULL, text[0], 300) > 0);
     assert_true(weft_log_softmax_describe(v100, &t, 1, &t, NULL, text[1], 300) > 0);
     assert_true(weft_softmax_backward_describe(v100, &t, &t, 1, &t, NULL, text[2], 300) > 0);
