@@ -118,7 +118,8 @@ static bool has_near_rows(const weft_attention_state *s, const weft_call *call)
 {
     const weft_heads K = weft_heads_of(weft_call_tensor(call, WEFT_ATTENTION_K));
     const weft_heads V = weft_heads_of(weft_call_tensor(call, WEFT_ATTENTION_V));
-    return s->tiling.lanes > 1 && weft_rows_are_near(K.row, s->problem.dtype) &&
+    const bool is_f64 = s->problem.dtype == WEFT_F64; // Intel's compiler would use scratch memory
+    return s->tiling.lanes > 1 && !is_f64 && weft_rows_are_near(K.row, s->problem.dtype) &&
            weft_rows_are_near(V.row, s->problem.dtype);
 }
 
