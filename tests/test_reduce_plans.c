@@ -226,6 +226,12 @@ static bool takes_wide_numbers(const weft_axis_tiling *t)
     return t->held * t->unroll <= 16;
 }
 
+// Over the largest of single elements PoCL 6.0's compiler ends the process.
+static bool is_compiled(const reduce_case *one)
+{
+    return one->op != WEFT_MAX || one->tiling->held * one->tiling->unroll > 1 || !is_on("pocl");
+}
+
 static void test_held_rows(void **state)
 {
     (void)state;
@@ -233,7 +239,7 @@ static void test_held_rows(void **state)
     for (int turn = 0; turn < 2 * (WEFT_LOGSUMEXP + 1); turn++) {
         const int i = turn % N_HELD_TILINGS;
         const reduce_case one = held_case(i, turn);
-        if ((is_reduced && turn % 3 > 0) || !has_turn(turn) ||
+        if ((is_reduced && turn % 3 > 0) || !has_turn(turn) || !is_compiled(&one) ||
             items_of_group(one.tiling) > weft_context_limits(ctx)->max_items)
             continue;
         run_held(one, turn % 5 == 1 ? WEFT_F16 : turn % 5 == 3 ? WEFT_BF16 : WEFT_F32);
@@ -255,7 +261,7 @@ static void test_held_rows_in_sub_groups(void **state)
         one.op = ops[i % 5];
         one.numbers = FRACTIONS;
         reduce_operands here, o;
-        if (!has_turn(i / 2) || items_of_group(one.tiling) > limits.max_items)
+        if (!has_turn(i / 2) || !is_compiled(&one) || items_of_group(one.tiling) > limits.max_items)
             continue;
         reduce_create(&here, ctx, &one);
         reduce_create(&o, there, &one);
