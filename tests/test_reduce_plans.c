@@ -160,6 +160,23 @@ static void test_too_many_groups(void **state)
         }
 }
 
+// As here, so there.
+static void expect_same_bits(weft_context *there, const reduce_case *one)
+{
+    reduce_operands here, o;
+    reduce_create(&here, ctx, one);
+    reduce_create(&o, there, one);
+    reduce_call(&here);
+    reduce_call(&o);
+    reduce_check(&o);
+    void *laid_down = reduce_read(&here), *handed = reduce_read(&o);
+    assert_memory_equal(handed, laid_down, o.y_bytes);
+    free(laid_down);
+    free(handed);
+    reduce_destroy(&here);
+    reduce_destroy(&o);
+}
+
 // Teams that hand their states from item to item find the same bits as those that lay them down.
 static void test_sub_groups(void **state)
 {
@@ -177,21 +194,10 @@ static void test_sub_groups(void **state)
                                  .mask = 2,
                                  .numbers = FRACTIONS,
                                  .tiling = t};
-        reduce_operands here, o;
         if (t->items_y == 1 || t->vector_width > 1 || t->widen > 1 ||
             items_of_group(t) > weft_context_limits(ctx)->max_items)
             continue;
-        reduce_create(&here, ctx, &one);
-        reduce_create(&o, there, &one);
-        reduce_call(&here);
-        reduce_call(&o);
-        reduce_check(&o);
-        void *laid_down = reduce_read(&here), *handed = reduce_read(&o);
-        assert_memory_equal(handed, laid_down, o.y_bytes);
-        free(laid_down);
-        free(handed);
-        reduce_destroy(&here);
-        reduce_destroy(&o);
+        expect_same_bits(there, &one);
     }
     weft_context_destroy(&there);
 }
@@ -260,20 +266,9 @@ static void test_held_rows_in_sub_groups(void **state)
         reduce_case one = held_case(i, i);
         one.op = ops[i % 5];
         one.numbers = FRACTIONS;
-        reduce_operands here, o;
         if (!has_turn(i / 2) || !is_compiled(&one) || items_of_group(one.tiling) > limits.max_items)
             continue;
-        reduce_create(&here, ctx, &one);
-        reduce_create(&o, there, &one);
-        reduce_call(&here);
-        reduce_call(&o);
-        reduce_check(&o);
-        void *laid_down = reduce_read(&here), *handed = reduce_read(&o);
-        assert_memory_equal(handed, laid_down, o.y_bytes);
-        free(laid_down);
-        free(handed);
-        reduce_destroy(&here);
-        reduce_destroy(&o);
+        expect_same_bits(there, &one);
     }
     weft_context_destroy(&there);
 }

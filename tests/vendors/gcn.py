@@ -6,7 +6,7 @@ way that loads most goes through both, and all that it loads counts.
 """
 import re
 
-from loops import Instruction
+from loops import Instruction, read
 
 LABEL = re.compile(r"^(\.LBB\w+):")
 LINE = re.compile(r"^\t([a-z]\w+)[ \t]*([^;\n]*)")
@@ -40,11 +40,4 @@ def instruction_of(operation, operands, labels):
 
 def read_kernel(text):
     """The Instructions of one kernel."""
-    labels, lines = {}, []
-    for line in text.splitlines():
-        label, found = LABEL.match(line), LINE.match(line)
-        if label:
-            labels[label.group(1)] = len(lines)
-        elif found:
-            lines.append(found.groups())
-    return [instruction_of(*line, labels) for line in lines]
+    return read(text.splitlines(), LABEL.match, LINE.match, instruction_of)

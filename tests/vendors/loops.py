@@ -27,6 +27,19 @@ class Instruction(typing.NamedTuple):
     waits_for: int | None = None      # goes on once so many of those are left
 
 
+def read(lines, label_of, line_of, instruction_of):
+    """The Instructions in lines of assembly: label_of and line_of match a label and an instruction,
+    whose groups instruction_of() takes, and {label: number of the instruction behind it}."""
+    labels, found = {}, []
+    for line in lines:
+        label, instruction = label_of(line), line_of(line)
+        if label:
+            labels[label.group(1)] = len(found)
+        elif instruction:
+            found.append(instruction.groups())
+    return [instruction_of(*groups, labels) for groups in found]
+
+
 class Region(typing.NamedTuple):
     """A loop, or the whole kernel."""
     depth: int       # loops around it, itself among them

@@ -2,7 +2,7 @@
 """NVIDIA's machine code, as nvdisasm writes it."""
 import re
 
-from loops import Instruction
+from loops import Instruction, read
 
 SECTION = re.compile(r"^\.text\.([A-Za-z_]\w*):$", re.M)
 LABEL = re.compile(r"^(\.L_\w+):")
@@ -88,14 +88,7 @@ def instruction_of(guard, operation, operands, labels):
 
 def read_kernel(text):
     """The Instructions of one kernel."""
-    labels, lines = {}, []
-    for line in text.splitlines():
-        label, found = LABEL.match(line), LINE.match(line)
-        if label:
-            labels[label.group(1)] = len(lines)
-        elif found:
-            lines.append(found.groups())
-    return [instruction_of(*line, labels) for line in lines]
+    return read(text.splitlines(), LABEL.match, LINE.match, instruction_of)
 
 
 def kernels(text):

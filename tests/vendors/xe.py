@@ -7,7 +7,7 @@ its items do: items are followed, as if each was alone.
 """
 import re
 
-from loops import Instruction
+from loops import Instruction, read
 
 KERNEL = re.compile(r"^//\.kernel (\w+)", re.M)
 LABEL = re.compile(r"^(\w+):$")
@@ -51,12 +51,5 @@ def instruction_of(is_uniform, guard, operation, operands, labels):
 
 def read_kernel(text):
     """The Instructions of one kernel."""
-    labels, lines = {}, []
-    for line in text.splitlines():
-        line = line.split("//")[0].rstrip()
-        label, found = LABEL.match(line), LINE.match(line)
-        if label:
-            labels[label.group(1)] = len(lines)
-        elif found:
-            lines.append(found.groups())
-    return [instruction_of(*line, labels) for line in lines]
+    lines = (line.split("//")[0].rstrip() for line in text.splitlines())
+    return read(lines, LABEL.match, LINE.match, instruction_of)
