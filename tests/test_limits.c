@@ -90,6 +90,14 @@ static void test_profiles_say_what_the_documents_say(void **state)
     assert_int_equal(weft_profile_find("7900")->warp, 32);
     assert_int_equal(weft_profile_find("5090")->compute_units, 170);
     assert_int_equal(weft_profile_find("9070")->compute_units, 32);
+    assert_int_equal(weft_profile_find("b200")->max_blocks, 296);
+    assert_int_equal(weft_profile_find("mi300x")->local_bytes, 64 * 1024);
+    assert_int_equal(weft_profile_find("mi355x")->local_bytes, 160 * 1024);
+    assert_int_equal(weft_profile_find("mi355x")->compute_units, 256);
+    assert_int_equal(weft_profile_find("a770")->least_subgroup, 8);
+    assert_int_equal(weft_profile_find("b580")->least_subgroup, 16);
+    assert_int_equal(weft_profile_find("b580")->max_blocks, 20);
+    assert_int_equal(weft_profile_find("x1-85")->compute_units, 6);
     assert_int_equal(weft_profile_find("apple-m4")->compute_units, 10);
     assert_int_equal(weft_profile_find("xeon")->vector_width, 16);
     assert_int_equal(weft_profile_find("ryzen")->max_block, 64);

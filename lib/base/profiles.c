@@ -25,11 +25,13 @@
     .local_is_fast = true, .cache_line_bytes = 128, .has_f64 = true, .has_subgroups = true,        \
     GPU(units, resident, 1024, memory)
 
-// AMD ROCm documentation, "Accelerator and GPU hardware specifications": wavefront, LDS. The
-// driver's own limit is 256 items a group, and its compute units are pairs of CUs on RDNA. A CU of
-// CDNA 2 and 3 holds 32 wavefronts of 64, one of CDNA 40, a pair of RDNA 64 of 32.
-#define AMD(width, units, resident, memory)                                                        \
-    .warp = (width), .max_items_along = {256, 256, 256}, .local_bytes = KIB(64),                   \
+// AMD ROCm documentation, "Accelerator and GPU hardware specifications": wavefront, LDS (64 KiB, if
+// a profile does not say otherwise). The driver's own limit is 256 items a group, and its compute
+// units are pairs of CUs on RDNA. A CU of CDNA 2 to 4 holds 32 wavefronts of 64, one of CDNA 40, a
+// pair of RDNA 64 of 32.
+#define AMD(width, units, resident, memory) AMD_WITH_LDS(KIB(64), width, units, resident, memory)
+#define AMD_WITH_LDS(local, width, units, resident, memory)                                        \
+    .warp = (width), .max_items_along = {256, 256, 256}, .local_bytes = (local),                   \
     .local_is_fast = true, .cache_line_bytes = 128, .has_f64 = true, .has_f16 = true,              \
     GPU(units, resident, 256, memory)
 
@@ -69,6 +71,10 @@ static const weft_limits profiles[] = {
     {"nvidia-h100", NVIDIA(132, 2048, GIB(80)), .cache_bytes = MIB(50), PEAK(3350, 66900)},
     // NVIDIA H200 data sheet: SXM5, 141 GB
     {"nvidia-h200", NVIDIA(132, 2048, GIB(141)), .cache_bytes = MIB(50), PEAK(4800, 67000)},
+    // NVIDIA DGX B200 data sheet (an eighth of 1440 GB and 64 TB/s), NVIDIA HGX specifications (an
+    // eighth of 600 TFLOPS). SMs and L2 as the driver gives them in pytorch/ao, pull request 4002,
+    // where the L2 is 126.5 MiB; some reviews say 96 MB
+    {"nvidia-b200", NVIDIA(148, 2048, GIB(180)), .cache_bytes = MIB(126), PEAK(8000, 75000)},
 
     // AMD Instinct MI100 data sheet, "AMD CDNA Architecture" white paper
     {"amd-mi100", AMD(64, 120, 2560, GIB(32)), .cache_bytes = MIB(8), PEAK(1228.8, 23100)},
@@ -76,6 +82,10 @@ static const weft_limits profiles[] = {
     {"amd-mi250x", AMD(64, 110, 2048, GIB(64)), .cache_bytes = MIB(8), PEAK(1638.4, 23900)},
     // AMD Instinct MI300X data sheet, "AMD CDNA 3 Architecture" white paper
     {"amd-mi300x", AMD(64, 304, 2048, GIB(192)), .cache_bytes = MIB(256), PEAK(5300, 163400)},
+    // AMD Instinct MI355X data sheet, "AMD CDNA 4 Architecture" white paper. A group may have the
+    // whole LDS: the OpenCL driver (ROCm/clr, rocdevice.cpp) gives the size of the group segment
+    {"amd-mi355x", AMD_WITH_LDS(KIB(160), 64, 256, 2048, GIB(288)), .cache_bytes = MIB(256),
+     PEAK(8000, 157300)},
     // AMD Radeon RX 6800 XT specifications: 72 CUs
     {"amd-rx-6800-xt", AMD(32, 36, 2048, GIB(16)), .cache_bytes = MIB(128), PEAK(512, 20740)},
     // AMD Radeon RX 7900 XTX specifications: 96 CUs
@@ -93,6 +103,10 @@ static const weft_limits profiles[] = {
     // Arc A770 specifications: 512 vector engines at 2.1 GHz, 16 GB
     {"intel-arc-a770", INTEL(512, 8, 8, 1024, KIB(64), GIB(16)), .cache_bytes = MIB(16),
      PEAK(560, 17203)},
+    // Arc B580 specifications: 20 Xe2 cores of 8 vector engines at 2.67 GHz, 16 lanes each, 12 GB.
+    // "Intel Graphics Compute Runtime", hw_info_bmg.cpp: local memory, f64. Sub-groups of 16 or 32
+    {"intel-arc-b580", INTEL(160, 8, 16, 1024, KIB(128), GIB(12)), .cache_bytes = MIB(18),
+     .has_f64 = true, PEAK(456, 13670)},
     // "Intel Data Center GPU Max Series Technical Overview": one of two stacks
     {"intel-max-1550", INTEL(512, 8, 16, 1024, KIB(128), GIB(64)), .cache_bytes = MIB(204),
      .has_f64 = true, PEAK(1638, 26200)},
@@ -114,6 +128,12 @@ static const weft_limits profiles[] = {
     {"qualcomm-adreno-640", GPU(2, 1024, 1024, GIB(6)), .warp = 64,
      .max_items_along = {1024, 1024, 1024}, .local_bytes = KIB(32), .local_is_fast = true,
      .cache_line_bytes = 64, .has_f16 = true, PEAK(34.1, 0)},
+    // Snapdragon X Elite product brief (4.6 TFLOPS, LPDDR5X-8448 at 135 GB/s), AnandTech, "The
+    // Qualcomm Snapdragon X Architecture Deep Dive" (6 shader processors, system level cache), in a
+    // machine with 16 GiB; else as the Adreno 640
+    {"qualcomm-adreno-x1-85", GPU(6, 1024, 1024, GIB(16)), .warp = 64,
+     .max_items_along = {1024, 1024, 1024}, .local_bytes = KIB(32), .local_is_fast = true,
+     .cache_line_bytes = 64, .cache_bytes = MIB(6), .has_f16 = true, PEAK(135, 4600)},
 
     // AMD Ryzen 9 5950X specifications: 16 cores, AVX2, two FMA units, 3.4 GHz; with 64 GiB.
     // "Software Optimization Guide for AMD Family 19h Processors": L1
