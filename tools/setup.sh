@@ -89,6 +89,16 @@ as_root() {
     fi
 }
 
+# What fetches: the network may be away for a moment.
+try_thrice() {
+    for pause in 10 30; do
+        "$@" && return
+        echo "Failed, and is tried again in $pause seconds: $*" >&2
+        sleep "$pause"
+    done
+    "$@"
+}
+
 missing_of() {
     for package in "$@"; do
         first_that is_installed "$package" >/dev/null || printf '%s ' "$package"
@@ -96,7 +106,8 @@ missing_of() {
 }
 
 apt_get() {
-    as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -y -o Dpkg::Use-Pty=0 "$@"
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -y -o Dpkg::Use-Pty=0 \
+        -o DPkg::Lock::Timeout=120 "$@"
 }
 
 # A fresh machine has none.
@@ -110,7 +121,8 @@ renew_package_lists() {
     [ -z "$are_renewed" ] || return 0
     are_renewed=yes
     echo "apt-get update"
-    apt_get update >/dev/null || echo "Package lists could not be renewed; going on with the old ones."
+    try_thrice apt_get -o APT::Update::Error-Mode=any update >/dev/null ||
+        echo "Package lists could not be renewed; going on with the old ones."
 }
 
 # Of these, what the release has.
@@ -149,7 +161,8 @@ install_missing() {
     renew_package_lists
     echo "apt-get install --no-install-recommends $missing"
     # shellcheck disable=SC2086
-    apt_get install --no-install-recommends $missing >/dev/null || give_up "apt-get install failed"
+    try_thrice apt_get install --no-install-recommends $missing >/dev/null ||
+        give_up "apt-get install failed"
 }
 
 # Ubuntu 22.04 has a Meson that is too old: then one of our own, in build/.
@@ -159,7 +172,7 @@ find_meson() {
     echo "Meson is older than 1.0.1: installing one into build/meson"
     install_missing 'python3-venv' ''
     python3 -m venv build/meson || give_up "no Python environment for Meson"
-    build/meson/bin/pip -q install 'meson>=1.0.1' || give_up "no Meson"
+    try_thrice build/meson/bin/pip -q install 'meson>=1.0.1' || give_up "no Meson"
 }
 
 is_new_enough() {

@@ -31,6 +31,7 @@ while [ $# -gt 1 ] && [ "${1#-}" != "$1" ]; do
     shift
 done
 echo "$*" >>"$machine/told"
+[ ! -s "$machine/away" ] || { sed -i 1d "$machine/away" && exit 1; } # for so many calls
 case $1 in
 update) cp "$machine/archive" "$machine/lists" ;;
 install)
@@ -62,6 +63,7 @@ installs() {
         PATH=$machine/bin:$PATH
         . "$source_dir/tools/setup.sh"
         release_name() { echo "Debian 13"; }
+        sleep() { :; }
         install_missing "$1" "$2"
     ) 2>&1
     echo "status $?"
@@ -119,8 +121,42 @@ gives "what is needed and is nowhere ends it" \
     'Missing: ninja-build
 apt-get update
 apt-get install --no-install-recommends ninja-build
+Failed, and is tried again in 10 seconds: apt_get install --no-install-recommends ninja-build
+Failed, and is tried again in 30 seconds: apt_get install --no-install-recommends ninja-build
 apt-get install failed
 status 1
 update
+install --no-install-recommends ninja-build
+install --no-install-recommends ninja-build
 install --no-install-recommends ninja-build' 'meson ninja-build' ''
+
+is_so '' '' 'meson'
+printf 'away\n' >"$machine/away"
+gives "lists are fetched again where the network was away" \
+    'apt-get update
+Failed, and is tried again in 10 seconds: apt_get -o APT::Update::Error-Mode=any update
+Missing: meson
+apt-get install --no-install-recommends meson
+status 0
+update
+update
+install --no-install-recommends meson' 'meson' ''
+is_so '' 'meson' 'meson'
+printf 'away\naway\naway\naway\naway\n' >"$machine/away"
+gives "after three times the old ones serve, and packages are fetched again" \
+    'Missing: meson
+apt-get update
+Failed, and is tried again in 10 seconds: apt_get -o APT::Update::Error-Mode=any update
+Failed, and is tried again in 30 seconds: apt_get -o APT::Update::Error-Mode=any update
+Package lists could not be renewed; going on with the old ones.
+apt-get install --no-install-recommends meson
+Failed, and is tried again in 10 seconds: apt_get install --no-install-recommends meson
+Failed, and is tried again in 30 seconds: apt_get install --no-install-recommends meson
+status 0
+update
+update
+update
+install --no-install-recommends meson
+install --no-install-recommends meson
+install --no-install-recommends meson' 'meson' ''
 finish
