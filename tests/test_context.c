@@ -122,7 +122,7 @@ static void test_destroy_gives_all_back(void **state)
     clRetainContext(cl);
     weft_context_destroy(&second);
     // rusticl's own thread lets go of finished work a moment later.
-    for (int tries = 0; tries < 500 && references != 1; ++tries) {
+    for (int tries = 0; tries < 6000 && references != 1; ++tries) {
         nanosleep(&(const struct timespec){.tv_nsec = 10 * 1000 * 1000}, NULL);
         clGetContextInfo(cl, CL_CONTEXT_REFERENCE_COUNT, sizeof(references), &references, NULL);
     }

@@ -213,7 +213,7 @@ static void *do_later(void *argument)
         clSetUserEventStatus(l->gate, CL_COMPLETE);
     if (l->block)
         weft_workspace_give(ctx, queue, l->block, NULL);
-    for (int i = 0; l->closed && i < 500 && !l->is_over; i++)
+    for (int i = 0; l->closed && i < 6000 && !l->is_over; i++)
         nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
     l->is_late = !l->is_over;
     if (l->closed)

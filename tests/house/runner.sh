@@ -30,7 +30,7 @@ foreach way : ['passes', 'fails', 'skips', 'has-no-device', 'crashes', 'stops-ea
     test(way, find_program('$source_dir/tests/run_on'),
         args: ['none', 'sh', meson.current_source_dir() / 'program.sh', way],
         env: ['WEFT_TEST_DIR=' + meson.current_build_dir() / way],
-        protocol: 'tap', timeout: 2)
+        protocol: 'tap', timeout: way == 'hangs' ? 5 : 60)
 endforeach
 END
 
