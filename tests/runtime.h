@@ -84,12 +84,18 @@ static inline const char *test_dir(void)
     return dir ? dir : ".";
 }
 
+// From here on the program ends without the destructors of Mesa's rusticl and Intel's runtime.
+// Their threads still compile and run what nobody has waited for, and crash where LLVM is taken
+// down under them. For a program that has opened a context: its driver is loaded.
+void end_before_drivers(void);
+
 // With these limits, or the device's own for NULL. Nothing is kept on disk: PoCL compiles all over
 // again to give a binary away.
 static inline weft_context *open_context(const weft_limits *limits)
 {
     weft_context *ctx;
     assert_ok(weft_context_open(&ctx, WEFT_CONTEXT(.limits = limits, .cache_dir = "")));
+    end_before_drivers();
     return ctx;
 }
 
@@ -104,6 +110,7 @@ static inline void need_device(void)
     const weft_status status = weft_context_open(&ctx, WEFT_CONTEXT(.cache_dir = ""));
     if (status == WEFT_NO_DEVICE)
         exit(77);
+    end_before_drivers();
     weft_context_destroy(&ctx);
 }
 
