@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """What loops.py and its readers find in short kernels, counted by hand. TAP comes out."""
+import os
+import sys
 import traceback
 import types
 
+# pylint: disable=wrong-import-position
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../tools/assembly"))
 import amd
 import gcn
 import hot

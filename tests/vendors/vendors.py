@@ -24,6 +24,8 @@ import subprocess
 import sys
 import tempfile
 
+# pylint: disable=wrong-import-position
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../tools/assembly"))
 import amd
 import hot
 import intel

@@ -14,7 +14,7 @@ import typing
 import loops
 from dtypes import element_bytes
 
-FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "kept")
+FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../tests/vendors/kept")
 TOLERANCE = 0.05  # of instructions: minor versions of compilers schedule and address differently
 HEAD = """\
 # Hot loops as compilers made them: `python3 -B tests/vendors/vendors.py keep` writes this file.
