@@ -592,6 +592,8 @@ static void what_cannot_be_is_refused(void **state)
     expect_refusal("explain spgemm 4x4 4x4 --dtype f64 --profile g78", 1,
                    "A, B and C are f64; arm-mali-g78 has no f64");
     expect_refusal("explain norm 64x64", 1, "no OpenCL platform");
+    expect_refusal("explain norm 64x64 --compile", 2, "--compile needs --profile");
+    expect_refusal("explain norm 4x4 --compile --brief --profile v100", 2, "--compile excludes");
 }
 
 int main(void)

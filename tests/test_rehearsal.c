@@ -121,6 +121,7 @@ static void expect_as_rehearsed(weft_status (*call)(weft_context *ctx, cl_mem ou
         const size_t items = launch->local[0] * launch->local[1] * launch->local[2];
         assert_true(compiles ? launch->max_items >= items : launch->max_items == 0);
         n_launches += (uint64_t)launch->times;
+        assert_non_null(strstr(launch->source_text, launch->kernel));
         n_programs += is_new_program(told, i);
     }
     assert_int_equal(after.launches - before.launches, n_launches);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "explain.h"
+#include "explain_compile.h"
 #include "report.h"
 
 // A printed plan, and its device.
@@ -17,9 +18,15 @@ typedef struct plan_text {
 typedef struct answers {
     const explain_problem *problem;
     const explain_options *options;
-    json_t *list;     // NULL for text
-    plan_text *plans; // of earlier devices, with --brief; the newest first
+    json_t *list;       // NULL for text
+    plan_text *plans;   // of earlier devices, with --brief; the newest first
+    complaint short_of; // the first thing that --compile lacked; text "" for none
 } answers;
+
+static bool is_of_all(const explain_options *options)
+{
+    return options->profile != NULL && strcmp(options->profile, "all") == 0;
+}
 
 static plan_text *plan_text_create(const explanation *answer)
 {
@@ -65,15 +72,60 @@ static void free_plans(answers *to)
     }
 }
 
+// A missing compiler fails the command in the end, once all else is printed.
+static void note_missing(answers *to, const char *text)
+{
+    if (to->short_of.text[0] == '\0')
+        complaint_keep(&to->short_of, "--compile: %s", text);
+}
+
+// What the vendor's compiler makes of the launches, or why there is nothing of that; a new object.
+static json_t *compiled_answer(answers *to, const explanation *answer)
+{
+    complaint why = {.text = ""};
+    json_t *compiled = explain_compile(answer, to->options->words[0], &why);
+    if (compiled == NULL)
+        compiled = json_pack("{s: o, s: b}", "failure", report_text(why.text), "is_missing", true);
+    const char *failure = json_string_value(json_object_get(compiled, "failure"));
+    if (failure != NULL &&
+        (!is_of_all(to->options) || json_is_true(json_object_get(compiled, "is_missing"))))
+        note_missing(to, failure);
+    return compiled;
+}
+
+static void print_compiled(answers *to, const explanation *answer)
+{
+    json_t *compiled = compiled_answer(to, answer);
+    const char *text = json_string_value(json_object_get(compiled, "text"));
+    if (text != NULL)
+        fputs(text, stdout);
+    else
+        printf("  compiled    no: %s\n", json_string_value(json_object_get(compiled, "failure")));
+    json_decref(compiled);
+}
+
+static void add_json(answers *to, const explanation *answer)
+{
+    json_t *object = explain_json(answer, to->options->words[0]);
+    if (to->options->compile) {
+        json_t *compiled = compiled_answer(to, answer);
+        json_object_del(compiled, "text");
+        json_object_del(compiled, "is_missing");
+        json_object_set_new(object, "compiled", compiled);
+    }
+    json_array_append_new(to->list, object);
+}
+
 static bool print_answer(answers *to, const explanation *answer, complaint *why)
 {
-    const char *op = to->options->words[0];
-    if (to->options->brief && to->list == NULL)
-        return print_brief(to, answer, why);
     if (to->list != NULL)
-        json_array_append_new(to->list, explain_json(answer, op));
+        add_json(to, answer);
+    else if (to->options->brief)
+        return print_brief(to, answer, why);
     else
-        explain_print(answer, op, stdout);
+        explain_print(answer, to->options->words[0], stdout);
+    if (to->list == NULL && to->options->compile)
+        print_compiled(to, answer);
     return true;
 }
 
@@ -125,7 +177,7 @@ static bool answer_profiles(answers *to, const weft_context *real, complaint *wh
     const weft_limits *limits = NULL;
     if (name == NULL)
         return answer_on(to, NULL, real, why);
-    if (strcmp(name, "all") == 0)
+    if (is_of_all(to->options))
         return answer_all(to, real, why);
     return find_profile(&limits, name, why) && answer_on(to, limits, real, why);
 }
@@ -133,8 +185,7 @@ static bool answer_profiles(answers *to, const weft_context *real, complaint *wh
 // One object: for one device its own, for several a list of them.
 static bool print_list(json_t *list, const explain_options *options, complaint *why)
 {
-    const bool is_one = options->profile == NULL || strcmp(options->profile, "all") != 0;
-    if (is_one)
+    if (!is_of_all(options))
         return command_print_json(json_incref(json_array_get(list, 0)), why);
     return command_print_json(json_pack("{s: O}", "explanations", list), why);
 }
@@ -152,6 +203,8 @@ static bool explain(const explain_options *options, complaint *why)
                 answer_profiles(&to, real, why);
     if (done && to.list != NULL)
         done = print_list(to.list, options, why);
+    if (done && to.short_of.text[0] != '\0')
+        done = complain(why, "%s", to.short_of.text);
     json_decref(to.list);
     free_plans(&to);
     weft_context_destroy(&real);

@@ -21,6 +21,7 @@ typedef struct explain_options {
     command_options common;
     const char *profile; // NULL: the existing device; "all"
     bool brief;
+    bool compile;
     unsigned narrow_given; // a bit for each option that is not of every operation
     int n_words;           // the operation, then shapes, or a formula and its names
     char *words[EXPLAIN_WORDS];
@@ -61,6 +62,8 @@ typedef struct explanation {
     weft_dtype arithmetic; // as far as operands' data types determine it
     double bytes;          // each operand read or written once
     double operations;     // each multiply-add counted as two
+    double elements;       // of the first dense operand, of elementwise's result
+    double entries;        // of the first sparse operand
 } explanation;
 
 // The device is that of `real`, or if that is NULL the planned one.

@@ -153,7 +153,8 @@ static bool explain_elementwise(explain_stage *s)
     const weft_elementwise_params *params =
         WEFT_ELEMENTWISE(.n_values = of.n_values, .values = of.values);
     s->answer->arithmetic = arithmetic_of(&of, s->options->dtype);
-    s->answer->operations = formula_operations(formula) * stage_elements(&Y);
+    s->answer->elements = stage_elements(&Y);
+    s->answer->operations = formula_operations(formula) * s->answer->elements;
     return stage_called(
                s, weft_elementwise(s->ctx, NULL, of.n_inputs, of.inputs, 1, &output, params)) &&
            stage_described(s, weft_elementwise_describe(s->ctx, of.n_inputs, of.inputs, 1, &output,

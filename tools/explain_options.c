@@ -17,6 +17,7 @@ enum {
     OPTION_RMS,
     OPTION_AXES,
     OPTION_BRIEF,
+    OPTION_COMPILE,
 };
 
 static const struct argp_option options[] = {
@@ -26,6 +27,10 @@ static const struct argp_option options[] = {
      0},
     {"brief", OPTION_BRIEF, NULL, 0,
      "Print a few lines, to be compared with those of another version", 0},
+    {"compile", OPTION_COMPILE, NULL, 0,
+     "Compile the kernels for the GPU of --profile with compilers of its vendor, and print their "
+     "loops and an estimated time: see below",
+     0},
     {"dtype", 'T', "TYPE", 0,
      "Type of every operand that does not name its own: f32 (default), f64, f16, bf16, i32, i64, "
      "u8 or another that the operation takes. It is also the type of elementwise's result",
@@ -97,6 +102,19 @@ static void check_narrow(const explain_options *explain, struct argp_state *stat
     }
 }
 
+static void check_all(const explain_options *explain, struct argp_state *state)
+{
+    if (explain->n_words == 0)
+        argp_error(state, "an operation is needed");
+    if (explain->transpose_a && explain->no_plan)
+        argp_error(state, "--transpose-a needs a plan: it excludes --no-plan");
+    if (explain->compile && explain->profile == NULL)
+        argp_error(state, "--compile needs --profile: a GPU that is known, or all");
+    if (explain->compile && explain->brief)
+        argp_error(state, "--compile excludes --brief");
+    check_narrow(explain, state);
+}
+
 static void take_word(explain_options *explain, char *word, struct argp_state *state)
 {
     if (explain->n_words == EXPLAIN_WORDS)
@@ -164,17 +182,16 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         take_word(explain, argument, state);
         return 0;
     case ARGP_KEY_END:
-        if (explain->n_words == 0)
-            argp_error(state, "an operation is needed");
-        if (explain->transpose_a && explain->no_plan)
-            argp_error(state, "--transpose-a needs a plan: it excludes --no-plan");
-        check_narrow(explain, state);
+        check_all(explain, state);
         return 0;
     case 'p':
         explain->profile = argument;
         return 0;
     case OPTION_BRIEF:
         explain->brief = true;
+        return 0;
+    case OPTION_COMPILE:
+        explain->compile = true;
         return 0;
     case 'T':
         explain->dtype = weft_dtype_find(argument);
@@ -210,33 +227,46 @@ void explain_options_parse(explain_options *out, int argc, char **argv)
         .options = options,
         .parser = parse_option,
         .args_doc = "OP SHAPE...",
-        .doc = "Print what weft would do on a device, and why: the limits that plans use, the "
-               "chosen variant, the rejected variants and the reasons, each kernel's sizes and "
-               "build options, scratch memory, bytes and operations, and the time that the data "
-               "sheet allows.\n"
-               "\n"
-               "  spmm A B                  A sparse\n"
-               "  spmm_dcsr A B             A sparse, only its non-empty rows stored\n"
-               "  sddmm C A B               C sparse\n"
-               "  sddmm_sparse C A B        all sparse, or --dense A, or B; B has C's columns as "
-               "rows\n"
-               "  sparse_softmax X          X sparse\n"
-               "  attention M Q [V]         M sparse; Q and V with heads or without\n"
-               "  sparse_linear W X         W sparse, with a bias\n"
-               "  sparse_linear_dx W dY, sparse_linear_dw W X, sparse_softmax_backward Y\n"
-               "  csr_transpose A, csr_to_dense A, dcsr_from_csr A, dcsr_to_csr A\n"
-               "  dense_to_csr D            D as a sparse shape: its entries are the non-zeros\n"
-               "  spgemm A B                both sparse; entries are assumed anywhere\n"
-               "  spgemm_dense A B          both sparse, C dense\n"
-               "  sparse_gather VALUES      all of them, in another order\n"
-               "  reduce X, softmax X, softmax_backward Y, norm X,\n"
-               "  norm_backward X           with w, dW, and of layer normalisation db\n"
-               "  elementwise FORMULA NAME[:TYPE]=SHAPE... NAME=NUMBER...    (a row: x=1x8)\n"
-               "  matmul A B                any batches; i8 gives i32\n"
-               "\vA shape is written 8x2048x64, row-major; a t at its end exchanges its last two "
-               "axes in memory. A sparse operand may also be a file, .mtx or .smtx, or -. With "
-               "--profile alone nothing is compiled and no device is needed. On a device the "
-               "kernels are compiled and queried. Nothing is enqueued.",
+        .doc =
+            "Print what weft would do on a device, and why: the limits that plans use, the "
+            "chosen variant, the rejected variants and the reasons, each kernel's sizes and "
+            "build options, scratch memory, bytes and operations, and the time that the data "
+            "sheet allows.\n"
+            "\n"
+            "  spmm A B                  A sparse\n"
+            "  spmm_dcsr A B             A sparse, only its non-empty rows stored\n"
+            "  sddmm C A B               C sparse\n"
+            "  sddmm_sparse C A B        all sparse, or --dense A, or B; B has C's columns as "
+            "rows\n"
+            "  sparse_softmax X          X sparse\n"
+            "  attention M Q [V]         M sparse; Q and V with heads or without\n"
+            "  sparse_linear W X         W sparse, with a bias\n"
+            "  sparse_linear_dx W dY, sparse_linear_dw W X, sparse_softmax_backward Y\n"
+            "  csr_transpose A, csr_to_dense A, dcsr_from_csr A, dcsr_to_csr A\n"
+            "  dense_to_csr D            D as a sparse shape: its entries are the non-zeros\n"
+            "  spgemm A B                both sparse; entries are assumed anywhere\n"
+            "  spgemm_dense A B          both sparse, C dense\n"
+            "  sparse_gather VALUES      all of them, in another order\n"
+            "  reduce X, softmax X, softmax_backward Y, norm X,\n"
+            "  norm_backward X           with w, dW, and of layer normalisation db\n"
+            "  elementwise FORMULA NAME[:TYPE]=SHAPE... NAME=NUMBER...    (a row: x=1x8)\n"
+            "  matmul A B                any batches; i8 gives i32\n"
+            "\vA shape is written 8x2048x64, row-major; a t at its end exchanges its last two "
+            "axes in memory. A sparse operand may also be a file, .mtx or .smtx, or -. With "
+            "--profile alone nothing is compiled and no device is needed. On a device the "
+            "kernels are compiled and queried. Nothing is enqueued.\n"
+            "\n"
+            "--compile prints of each kernel the registers of an item, what is spilled to memory, "
+            "and how many warps (wavefronts, threads) fit a compute unit at once. Below stands "
+            "each loop that loads from global memory: the most loads under way at once, the "
+            "loads, instructions and entries of a turn, to one item, the instructions of an "
+            "entry, and what the loop is. * marks the hot one, and says what an entry is. From "
+            "it a time is estimated, in microseconds: of memory, caches, instructions issued and "
+            "waiting for loads the one that takes longest, and the launch. It takes Python 3 and, "
+            "for NVIDIA, clang with libclc, ptxas and nvdisasm ($WEFT_NVDISASM), for AMD clang "
+            "with libclc, for Intel ocloc. What is missing is named; the rest is printed, and the "
+            "exit status is 1. $WEFT_ASSEMBLY_DIR names another folder of the programs that read "
+            "the assembly.",
         .children = children,
     };
     *out =

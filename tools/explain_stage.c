@@ -83,6 +83,8 @@ bool stage_operand(weft_tensor *out, explain_stage *s, int i, const char *name)
     if (!stage_shape(&ndim, shape, &transposed, s->options->words[i], s->why))
         return false;
     *out = stage_view(s, s->options->dtype, ndim, shape, transposed);
+    if (s->answer->elements == 0)
+        s->answer->elements = stage_elements(out);
     stage_say(s, "%s%s %s%s", separator(s), name, dense_shape_text(ndim, shape, text, sizeof(text)),
               transposed ? " transposed" : "");
     return true;
@@ -97,6 +99,8 @@ weft_csr stage_csr(explain_stage *s, const weft_csr_host *host, unsigned arrays)
         if (arrays & 1u << i)
             s->answer->bytes += (double)(i == 0 ? host->n_rows + 1 : host->nnz) *
                                 (double)weft_dtype_size(dtypes[i]);
+    if (s->answer->entries == 0)
+        s->answer->entries = (double)host->nnz;
     return (weft_csr){
         .n_rows = host->n_rows,
         .n_cols = host->n_cols,

@@ -28,6 +28,7 @@ typedef struct weft_refusal {
 // y or z it is divided into stretches, each a launch of its own.
 typedef struct weft_rehearsed_launch {
     const char *source, *kernel; // "spmm", "spmm_csr_rows"
+    const char *source_text;     // the whole device code of the former; static storage
     const char *options;         // "-D DTYPE=DTYPE_F32 ..."; the compiler gets -cl-std=CL1.2 too
     size_t global[3], local[3];  // in items
     size_t n_arguments;

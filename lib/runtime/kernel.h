@@ -14,9 +14,9 @@ enum { WEFT_SET_BYTES = 3072 };
 struct weft_kernel {
     weft_kernel *next; // of the same program
     char *name;
-    const char *source_name, *options; // the program's
-    cl_kernel cl;                      // NULL in a rehearsal on no device
-    pthread_mutex_t lock;              // around setting arguments and enqueuing
+    const char *source_name, *source_text, *options; // the program's
+    cl_kernel cl;                                    // NULL in a rehearsal on no device
+    pthread_mutex_t lock;                            // around setting arguments and enqueuing
     size_t max_items;
 
     // The arguments that were last set: size and value of each, one after the other.

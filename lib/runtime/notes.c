@@ -78,6 +78,7 @@ weft_status weft_notes_launch(weft_notes *notes, const weft_context *ctx, const 
         return WEFT_OK;
     weft_rehearsed_launch launch = {
         .source = kernel->source_name,
+        .source_text = kernel->source_text,
         .kernel = kernel->name,
         .options = kernel->options,
         .n_arguments = n_arguments,

@@ -14,7 +14,7 @@
 // different programs build in parallel and the same one is built once.
 typedef struct weft_program {
     struct weft_program *next;
-    const char *source_name;
+    const char *source_name, *source_text;
     weft_defines defines; // the requested ones, and those of the device's verdict
     size_t given;         // characters of the former
     pthread_mutex_t lock;
@@ -99,6 +99,7 @@ static weft_program *entry_of(const weft_context *ctx, const weft_source *source
         program = program->next;
     if (!program && (program = calloc(1, sizeof(*program)))) {
         program->source_name = source->name;
+        program->source_text = source->text;
         program->given = defines->length;
         program->defines = *defines;
         add_verdict(&program->defines, ctx);
@@ -145,6 +146,7 @@ static weft_status kernel_add(const weft_context *ctx, weft_program *program, co
     memcpy(copy, name, size);
     kernel->name = copy;
     kernel->source_name = program->source_name;
+    kernel->source_text = program->source_text;
     kernel->options = program->defines.text;
     kernel->cl = cl;
     kernel->max_items = query_max_items(ctx, cl);

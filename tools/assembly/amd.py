@@ -11,7 +11,10 @@ WAVES = {64: "gfx90a", 32: "gfx1030"}
 FLAVOURS = []  # as in intel.py
 
 WATCHED = {"gfx90a": "amd-mi250x"}  # as in nvidia.py
+# What a profile is compiled for: stores have another counter on RDNA, which gcn.py does not read.
+TARGETS = {"amd-mi100": "gfx908", "amd-mi250x": "gfx90a"}
 MODEL = loops.counter
+MOST_WAVES = {"gfx908": 10, "gfx90a": 8}  # of a SIMD
 SIMDS = 4  # of a compute unit; each has wavefronts of its own
 LOCAL_BYTES = 65536
 
@@ -20,8 +23,25 @@ def targets(profile):
     return [WAVES[profile["warp"]]] if re.match(r"amd-(mi|rx)", profile["name"]) else []
 
 
+def target_of(name):
+    """Of a profile; None for devices of others."""
+    return TARGETS.get(name)
+
+
+def units(compute_units):
+    return compute_units
+
+
+def most_resident(target):
+    """Wavefronts on a compute unit."""
+    return MOST_WAVES[target] * SIMDS
+
+
 def missing():
     return tools.clang_missing(LIBRARY)
+
+
+incomplete = missing
 
 
 def skipped():

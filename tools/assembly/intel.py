@@ -16,6 +16,7 @@ DEVICES = {"intel-iris-xe": "tgllp", "intel-arc-a770": "dg2-g10",
            "intel-max-1550": "pvc"}
 ABOUT = b"version:"  # where that section begins
 # What the plans' options become, once for each kernel: shuffles as other implementations have them.
+TARGETS = {"intel-arc-a770": "dg2-g10", "intel-max-1550": "pvc"}  # whose messages have names
 FLAVOURS = [("-D SHUFFLES=2", "-D SHUFFLES=2 -D KHR_SHUFFLES=1")]
 WATCHED = {"pvc": "intel-max-1550"}  # as in nvidia.py
 MODEL = loops.registers
@@ -29,6 +30,21 @@ WRITES_ASSEMBLY = {"IGC_ShaderDumpEnable": "1", "IGC_DumpToCurrentDir": "1"}
 def targets(profile):
     device = DEVICES.get(profile["name"])
     return [device] if device else []
+
+
+def target_of(name):
+    """Of a profile; None for devices of others."""
+    return TARGETS.get(name)
+
+
+def units(compute_units):
+    """Xe-cores: compute units are vector engines."""
+    return compute_units // 8
+
+
+def most_resident(_):
+    """Threads on an Xe-core."""
+    return THREADS
 
 
 def watched_targets():
@@ -49,7 +65,12 @@ def compilers():
 
 
 def missing():
-    return None if shutil.which("ocloc") else "there is no ocloc"
+    if not shutil.which("ocloc"):
+        return "there is no ocloc: install Intel's offline compiler (Debian 12: intel-opencl-icd)"
+    return None
+
+
+incomplete = missing
 
 
 def skipped():

@@ -243,16 +243,24 @@ def in_flight(code, ends, region, way, model):
     return most
 
 
-def turns_of(code, model, is_dense=False):
-    """A Turn for each region of a kernel that comes to its end."""
+def regions_and_turns(code, model, is_dense=False):
+    """Each region of a kernel that comes to its end, its Turn, and how many loads that has."""
     ends = block_ends(code)
     after = followers(code, ends)
     for region in regions_of(after):
         way = way_through(code, ends, after, region, is_dense)
         if way:
-            n_bytes, _, n, blocks = way
-            yield Turn(region.depth, n, n_bytes,
-                       in_flight(code, ends, region, blocks_of(blocks), model))
+            n_bytes, _, n, linked = way
+            blocks = list(blocks_of(linked))
+            own = [block for block in blocks if block not in region.nested]
+            n_loads = sum(len(loads_of(code, range(block, ends[block]))) for block in own)
+            yield region, Turn(region.depth, n, n_bytes,
+                               in_flight(code, ends, region, blocks, model)), n_loads
+
+
+def turns_of(code, model, is_dense=False):
+    """The Turns alone."""
+    return (turn for _, turn, _ in regions_and_turns(code, model, is_dense))
 
 
 def load_bytes(turn):

@@ -19,8 +19,15 @@ WATCHED = {"sm_90": "nvidia-h100"}  # for which hot loops are looked at, as plan
 MODEL = loops.registers
 # CUDA C++ Programming Guide, "Technical Specifications per Compute Capability": registers, warps,
 # groups and bytes of local memory of a multiprocessor. Registers are dealt out 256 to a warp, and
-# each group costs 1 KiB of local memory more.
-HOLDS = {"sm_90": (65536, 64, 32, 233472)}
+# each group costs 1 KiB of local memory more, from sm_80 on.
+HOLDS = {"sm_70": (65536, 64, 32, 98304), "sm_75": (65536, 32, 16, 65536),
+         "sm_80": (65536, 64, 32, 167936), "sm_86": (65536, 48, 16, 102400),
+         "sm_89": (65536, 48, 24, 102400), "sm_90": (65536, 64, 32, 233472),
+         "sm_120": (65536, 48, 24, 102400)}
+# What a profile is compiled for.
+TARGETS = {"nvidia-v100": "sm_70", "nvidia-t4": "sm_75", "nvidia-a100": "sm_80",
+           "nvidia-rtx-3090": "sm_86", "nvidia-rtx-4090": "sm_89", "nvidia-rtx-5090": "sm_120",
+           "nvidia-h100": "sm_90", "nvidia-h200": "sm_90"}
 
 # Libclc has no such function here. NVIDIA's own OpenCL finds these numbers in registers, too.
 OFFSETS = """
@@ -56,9 +63,28 @@ def known():
     ptxas, what clang compiles for."""
     if not ptxas():
         return [PTX]
+    return [nearest(name) for name in WANTED]
+
+
+def nearest(target):
+    """The target, or what stands in for it."""
     names = re.findall(r"'sm_(\d+)'", tools.said_by(ptxas(), "--help"))
-    oldest = min(map(int, names))
-    return [f"sm_{max(int(name[3:]), oldest)}" for name in WANTED]
+    return f"sm_{max(int(target[3:]), min(map(int, names)))}"
+
+
+def target_of(name):
+    """Of a profile; None for devices of others."""
+    target = TARGETS.get(name)
+    return target and nearest(target) if ptxas() else target
+
+
+def units(compute_units):
+    return compute_units
+
+
+def most_resident(target):
+    """Warps on a multiprocessor."""
+    return HOLDS[target][1]
 
 
 def targets(profile):
@@ -67,6 +93,15 @@ def targets(profile):
 
 def missing():
     return tools.clang_missing(LIBRARY)
+
+
+def incomplete():
+    """As missing(), with all that hot loops need."""
+    if not ptxas() or not nvdisasm():
+        return (f"there is no {'nvdisasm' if ptxas() else 'ptxas'}: install NVIDIA's CUDA toolkit "
+                "(Debian: nvidia-cuda-toolkit)"
+                + (", or name one by WEFT_NVDISASM" if ptxas() else ""))
+    return missing()
 
 
 def skipped():
@@ -153,7 +188,8 @@ def resident(job, name, use):
     items, argument_bytes = job.kernels[name]
     of_group = -(-items[0] * items[1] * items[2] // 32)
     of_warp = -(-use["registers"] * 32 // 256) * 256
-    local = 1024 + use["local_bytes"] + argument_bytes
+    reserved = 1024 if int(job.target[3:]) >= 80 else 0
+    local = max(1, reserved + use["local_bytes"] + argument_bytes)
     return of_group * min(groups, warps // of_group, registers // of_warp // of_group,
                           local_bytes // local)
 

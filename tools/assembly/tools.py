@@ -28,9 +28,11 @@ def clang_release():
 def clang_missing(library):
     """Why clang cannot compile for that library of built-in functions; None where it can."""
     if not clang():
-        return f"there is no {' and no '.join(CLANGS)}"
+        return (f"there is no {' and no '.join(CLANGS)}: install one of them, and libclc of the "
+                "same version (Debian 12: clang-15 libclc-15)")
     if not os.path.exists(os.path.join(LIBCLC, library)):
-        return f"there is no {library} in {LIBCLC}: libclc is not installed"
+        return (f"there is no {library} in {LIBCLC}: install libclc of clang's version (Debian 12: "
+                "libclc-15)")
     return None
 
 

@@ -775,6 +775,7 @@ typedef struct weft_refusal {
 } weft_refusal;
 typedef struct weft_rehearsed_launch {
     const char *source, *kernel;
+    const char *source_text;
     const char *options;
     size_t global[3], local[3];
     size_t n_arguments;
@@ -966,6 +967,7 @@ typedef enum weft_spmm_row_schedule {
     WEFT_SPMM_ROW_SCHEDULE_SNAKE,
     WEFT_SPMM_ROW_SCHEDULE_ALTERNATING,
     WEFT_SPMM_ROW_SCHEDULE_QUEUE,
+    WEFT_SPMM_ROW_SCHEDULE_REUSE,
 } weft_spmm_row_schedule;
 WEFT_API const char *weft_spmm_row_schedule_name(weft_spmm_row_schedule schedule);
 WEFT_API bool weft_spmm_row_schedule_find(const char *name, weft_spmm_row_schedule *schedule);
