@@ -62,8 +62,9 @@ typedef struct explanation {
     weft_dtype arithmetic; // as far as operands' data types determine it
     double bytes;          // each operand read or written once
     double operations;     // each multiply-add counted as two
+    double weighted;       // those by V in attention
     double elements;       // of the first dense operand, of elementwise's result
-    double entries;        // of the first sparse operand
+    double entries;        // of the first sparse operand, for each head
 } explanation;
 
 // The device is that of `real`, or if that is NULL the planned one.

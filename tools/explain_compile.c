@@ -21,6 +21,7 @@ static json_t *request_of(const explanation *answer, const char *op)
     {
         json_object_set_new(launch, "text", json_string(answer->record->launches[i].source_text));
     }
+    json_object_set_new(request, "weighted", json_real(answer->weighted));
     json_object_set_new(request, "elements", json_real(answer->elements));
     json_object_set_new(request, "entries", json_real(answer->entries));
     return request;

@@ -259,9 +259,10 @@ static bool explain_attention(explain_stage *s)
     double heads = 1;
     for (int d = 0; d < last - 1; d++)
         heads *= (double)Q.shape[d];
+    s->answer->entries = (double)M.nnz * heads;
+    s->answer->weighted = 2 * (double)V.shape[last] * s->answer->entries;
     s->answer->operations =
-        (2 * (double)Q.shape[last] + 2 * (double)V.shape[last] + SOFTMAX_OPERATIONS) *
-        (double)M.nnz * heads;
+        (2 * (double)Q.shape[last] + SOFTMAX_OPERATIONS) * s->answer->entries + s->answer->weighted;
     return stage_called(s, weft_sparse_attention(s->ctx, NULL, 1, &Q, &K, &V, &M, &O, NULL)) &&
            stage_described(
                s, weft_sparse_attention_describe(s->ctx, &Q, &K, &V, &M, &O, NULL, STAGE_PLAN(s)));

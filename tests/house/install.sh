@@ -107,9 +107,18 @@ moved_program() {
     find "$here/moved" -path '*/bin/weft'
 }
 
+# Once it has found what reads assembly, it looks for Python: on a path of nothing.
+finds_assembly() {
+    find "$here/moved" -path '*/share/weft/assembly/*.py' | sed 's|.*/||' | sort >installed.txt
+    (cd "$source_dir/tools/assembly" && ls ./*.py) | sed 's|.*/||' | sort | diff - installed.txt &&
+        ! env PATH="$here/moved" "$(moved_program)" explain spmm 8x8 8x8 --profile h100 --compile \
+            >explained.txt 2>&1 && grep -q '^weft explain: --compile: there is no python3' explained.txt
+}
+
 if [ -n "$(meson introspect --installed "$build_root" | grep -o 'bin/weft"')" ]; then
     check "installed elsewhere" meson install -C "$build_root" --no-rebuild --destdir "$here/moved"
     check "the program finds the library from there" sh -c "'$(moved_program)' info >/dev/null"
+    check "and what reads assembly" finds_assembly
 else
     skip "the program finds the library" "this build has no program"
 fi

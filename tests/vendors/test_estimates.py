@@ -15,7 +15,7 @@ import sass
 
 SPMM = {"DTYPE": "DTYPE_F32", "VECTOR_WIDTH": "4", "VECTORS": "1", "STAGE": "128"}
 CALL = {"operations": 2 * 4 * 1e6, "elements": 1000.0, "entries": 500.0, "bytes": 9000.0,
-        "result_bytes": 4, "warp": 32}
+        "weighted": 0.0, "warp": 32}
 
 
 def found_in(kernel, lines, defines):
@@ -52,6 +52,22 @@ def entries_before_rows():
     hottest = found[1]
     expect((hottest.turn.in_flight, hottest.n_loads, hottest.overhead, hottest.n_around,
             hottest.total), (2, 2, 4, 1, 1e6))
+
+
+def rows_that_load_more():
+    """Short rows are added in the loop over rows, others in the one within: this is the hot one."""
+    found = found_in("spmm_csr_tasks", """
+        .L_x_0:
+        LDG.E.128 R8, desc[UR6][R4.64]
+        LDG.E.128 R12, desc[UR6][R4.64]
+        LDG.E.128 R16, desc[UR6][R4.64]
+        .L_x_1:
+        LDG.E.128 R8, desc[UR6][R4.64]
+        FFMA R20, R8, R8, R20
+        @P1 BRA `(.L_x_1)
+        @P2 BRA `(.L_x_0)
+        EXIT""", SPMM)
+    expect(short(found), [(False, 0, "around the hot one"), (True, 1, "entry of A")])
 
 
 def same_entries_twice():
@@ -112,6 +128,26 @@ def straight_kernels():
         LDG.E R9, desc[UR6][R4.64]
         EXIT""", {"DTYPE": "DTYPE_F32"})
     expect(short(found), [(True, 2, "entry")])
+
+
+def steps_of_attention():
+    """Of three launches each has its share of the operations; a vector has four."""
+    attention = CALL | {"weighted": 6e6}
+    expect([roles.KERNELS[kernel].total(SPMM, attention)
+            for kernel in ("sddmm_csr_entries", "spmm_csr_rows", "sparse_softmax_rows")],
+           [2e6 / 2 / 4, 6e6 / 2 / 4, 500])
+    expect(roles.KERNELS["sddmm_csr_entries"].total(SPMM, CALL), 1e6)
+
+
+def inputs_of_elementwise():
+    """One byte and four of an element."""
+    found = found_in("elementwise", """
+        .L_x_0:
+        LDG.E.64 R8, desc[UR6][R4.64]
+        LDG.E.U16 R9, desc[UR6][R4.64]
+        @P0 BRA `(.L_x_0)
+        EXIT""", {"INPUTS": "2", "IN0": "DTYPE_U8", "IN1": "DTYPE_I32"})
+    expect(short(found), [(True, 2, "element")])
 
 
 def products_before_loads():
@@ -208,8 +244,9 @@ def tables():
            ["3365", "0.0977", "12.5", "7", "-"])
 
 
-TESTS = [entries_before_rows, same_entries_twice, depths, unknown_kernels, straight_kernels,
-         products_before_loads, terms, shares, few_groups, bounds, older_devices, tables]
+TESTS = [entries_before_rows, rows_that_load_more, same_entries_twice, depths, unknown_kernels,
+         straight_kernels, steps_of_attention, inputs_of_elementwise, products_before_loads, terms,
+         shares, few_groups, bounds, older_devices, tables]
 
 if __name__ == "__main__":
     test_loops.main(TESTS)

@@ -23,7 +23,6 @@ import model
 import nvidia
 import report
 import roles
-from dtypes import DTYPE_BYTES
 
 LANGUAGE = "-cl-std=CL1.2 "  # which the library adds to a program's options
 VENDORS = {"warps": nvidia, "wavefronts": amd, "threads": intel}
@@ -109,9 +108,8 @@ def launch_of(launch, kernel, share, call):
 
 def call_of(request):
     """The numbers that costs are counted by."""
-    return {key: request[key] for key in ("bytes", "operations", "elements", "entries")} | {
-        "warp": request["limits"]["warp"],
-        "result_bytes": DTYPE_BYTES.get(request["dtype"].upper(), 4)}
+    return {key: request[key] for key in ("bytes", "operations", "weighted", "elements",
+                                          "entries")} | {"warp": request["limits"]["warp"]}
 
 
 def device_of(request, vendor):

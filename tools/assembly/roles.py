@@ -10,7 +10,7 @@ import typing
 
 import hot
 import loops
-from dtypes import element_bytes
+from dtypes import DTYPE_BYTES, element_bytes
 
 
 class Loop(typing.NamedTuple):
@@ -44,8 +44,13 @@ def width(defines, *counts):
 
 
 def products(defines, call):
-    """Multiply-adds, of which an item does a vector at a time."""
-    return call["operations"] / 2 / width(defines, "VECTORS")
+    """Multiply-adds, of which an item does a vector at a time; in attention those by V."""
+    return (call["weighted"] or call["operations"]) / 2 / width(defines, "VECTORS")
+
+
+def sampled_products(defines, call):
+    """The same for C's entries; in attention all but those by V."""
+    return (call["operations"] - call["weighted"]) / 2 / width(defines, "VECTORS")
 
 
 def single_products(_, call):
@@ -110,15 +115,15 @@ def block_step(defines, _):
     return element_bytes(defines) * (width(defines, "VECTORS") + int(defines["ROWS"]))
 
 
-def inputs_of_element(_, call):
-    """Of elementwise: the inputs' bytes for each element of the result, as far as it is known."""
-    result = call["elements"] * call["result_bytes"]
-    return max(1, (call["bytes"] - result) / max(1, call["elements"]))
+def inputs_of_element(defines, _):
+    """Of elementwise: an element of each input."""
+    return sum(DTYPE_BYTES[defines[f"IN{i}"].removeprefix("DTYPE_")]
+               for i in range(int(defines["INPUTS"])))
 
 
 SPMM = Work("entry of A", of_defines(hot.spmm_entry), products)
 MAX_MIN = SPMM._replace(n_bytes=max_min_entry)
-SDDMM = Work("step along k, of an entry of C", of_defines(hot.pair), products)
+SDDMM = Work("step along k, of an entry of C", of_defines(hot.pair), sampled_products)
 ROW_ELEMENT = Work("element", of_defines(hot.element), all_elements)
 SPARSE_ELEMENT = Work("entry", of_defines(hot.element), all_entries, most_depth=1)
 # The loop over blocks of entries; loops in it are for a k that lanes do not cover at once.
@@ -207,10 +212,10 @@ def overhead_of(everything, region):
     return sum(turn.instructions for _, turn, _ in around), sum(n > 0 for _, _, n in around)
 
 
-def entries_of(turn, entry_bytes):
-    """Whole ones, but of what several items share."""
+def entries_of(turn, entry_bytes, is_hot):
+    """Whole ones; less than one, of what several items share, only in the hot loop."""
     n = turn.load_bytes / entry_bytes
-    return math.floor(n) if n >= 1 else n
+    return math.floor(n) if n >= 1 or not is_hot else n
 
 
 UNKNOWN = Work("the most loads", lambda *_: 0, lambda *_: 0)
@@ -234,6 +239,6 @@ def loops_of(kernel, code, model, defines, call):
         overhead, n_around = overhead_of(everything, region)
         out.append(Loop(work.entry if is_hot else relation(*each[:2], *hottest[:2], work),
                         is_hot and kernel in KERNELS, turn, n_loads,
-                        entries_of(turn, n_bytes) if counts else 0, overhead, n_around,
+                        entries_of(turn, n_bytes, is_hot) if counts else 0, overhead, n_around,
                         work.total(defines, call) if is_hot else 0))
     return out
