@@ -57,7 +57,8 @@ static bool are_equal(const weft_spmm_tiling *a, const weft_spmm_tiling *b)
            a->rows_per_item == b->rows_per_item && a->k_block == b->k_block &&
            a->k_block_from == b->k_block_from && a->stage == b->stage && a->load == b->load &&
            a->unroll == b->unroll && a->row_chunk == b->row_chunk && a->packed == b->packed &&
-           a->row_blocks_per_copy == b->row_blocks_per_copy && a->aligned == b->aligned;
+           a->tasks == b->tasks && a->row_blocks_per_copy == b->row_blocks_per_copy &&
+           a->aligned == b->aligned;
 }
 
 static void check_problem(const weft_limits *limits, const weft_spmm_problem *problem)
@@ -142,20 +143,20 @@ static void test_known_tilings(void **state)
     } known[] = {
         {"nvidia-a100", 2048, 2048, 128, 800000, 128, WEFT_F32,
          "vector_width 4, vectors 1, lanes 32, row_split 1, rows_per_group 2, rows_per_item 1, "
-         "stage 128, load "
-         "4, unroll 8, row_chunk 1024, aligned"},
+         "stage 256, load "
+         "4, unroll 8, row_chunk 1024, tasks 253, aligned"},
         {"nvidia-a100", 2048, 2048, 31, 800000, 1, WEFT_F16,
          "vector_width 1, vectors 1, lanes 32, row_split 1, rows_per_group 2, rows_per_item 1, "
-         "stage 128, load "
-         "4, unroll 8, row_chunk 1024"},
+         "stage 256, load "
+         "4, unroll 8, row_chunk 1024, tasks 253"},
         {"nvidia-a100", 20000, 2048, 128, 800000, 128, WEFT_F32,
          "vector_width 4, vectors 1, lanes 32, row_split 1, rows_per_group 2, rows_per_item 1, "
-         "stage 128, load "
-         "4, unroll 8, row_chunk 1024, aligned"},
+         "stage 256, load "
+         "4, unroll 8, row_chunk 1024, tasks 253, aligned"},
         {"amd-mi300x", 8192, 8192, 256, 600000, 256, WEFT_F32,
          "vector_width 4, vectors 1, lanes 64, row_split 1, rows_per_group 1, rows_per_item 1, "
          "stage 128, load "
-         "4, unroll 8, row_chunk 256, aligned"},
+         "4, unroll 8, row_chunk 256, tasks 125, aligned"},
         {"intel-arc-a770", 100, 100, 8, 1000, 8, WEFT_F32,
          "vector_width 4, vectors 1, lanes 2, row_split 8, entry_lanes 8, rows_per_group 4, "
          "rows_per_item 1, load 1, unroll 4, row_chunk 1024, aligned"},
@@ -502,10 +503,73 @@ static void test_row_splits_fill_the_device(void **state)
                                            .columns_adjacent = true,
                                            .alignment = 4,
                                            .entry_alignment = 4,
-                                           .rows = known[i].rows};
+                                           .rows = known[i].rows,
+                                           .keeps_rows = true};
         const int row_split = weft_spmm_tiling_for(&limits, &problem).row_split;
         if (row_split != known[i].row_split)
             fail_msg("case %zu: a row_split of %d: %d is wanted", i, row_split, known[i].row_split);
+    }
+}
+
+// Where items could wait for a long row, known or not, and there are tasks enough, groups of GPUs
+// have tasks in place of rows.
+static void test_tasks_for_uneven_rows(void **state)
+{
+    (void)state;
+    const weft_row_stats even = {.n_rows = 2048, .max = 260, .mean = 205, .cov = 0.1};
+    const weft_row_stats uneven = {.n_rows = 2048, .max = 2044, .mean = 205, .cov = 2};
+    const weft_row_stats mixed = {.n_rows = 2048, .max = 800, .mean = 205, .cov = 0.5};
+    const weft_row_stats full = {.n_rows = 8192, .max = 65536, .mean = 24, .cov = 30};
+    const weft_row_stats none = {.n_rows = 100000, .max = 2044, .mean = 205, .cov = 2};
+    const struct {
+        const char *device;
+        int64_t m, k, n, nnz;
+        const weft_row_stats *rows;
+        weft_spmm_reduction reduction;
+        bool keeps_rows;
+        uint64_t scratch_bytes;
+        int tasks;
+    } known[] = {
+        {"nvidia-h200", 2048, 2048, 128, 419430, NULL, WEFT_SPMM_SUM, false, 0, 125},
+        {"nvidia-h200", 2048, 2048, 128, 419430, &uneven, WEFT_SPMM_MEAN, false, 0, 125},
+        {"nvidia-h200", 2048, 2048, 128, 419430, &mixed, WEFT_SPMM_SUM, false, 0, 0},
+        {"nvidia-h200", 2048, 2048, 128, 419430, &even, WEFT_SPMM_SUM, false, 0, 0},
+        {"nvidia-h200", 2048, 2048, 256, 419430, &uneven, WEFT_SPMM_SUM, false, 0, 125},
+        {"nvidia-h200", 2048, 2048, 512, 419430, &uneven, WEFT_SPMM_SUM, false, 0, 0},
+        {"nvidia-h200", 8192, 8192, 128, 800000, NULL, WEFT_SPMM_SUM, false, 0, 253},
+        {"nvidia-h200", 2048, 2048, 32, 419430, NULL, WEFT_SPMM_SUM, false, 0, 61},
+        {"nvidia-h200", 2048, 2048, 32, 419430, &uneven, WEFT_SPMM_SUM, false, 0, 0},
+        {"nvidia-h200", 2048, 512, 128, 419430, NULL, WEFT_SPMM_SUM, false, 0, 0},
+        {"nvidia-h200", 2048, 2048, 128, 2500000, NULL, WEFT_SPMM_SUM, false, 0, 0}, // dense
+        {"nvidia-h200", 8192, 65536, 128, 200000, &full, WEFT_SPMM_SUM, false, 0, 61},
+        {"amd-mi300x", 8192, 65536, 128, 200000, &full, WEFT_SPMM_SUM, false, 0, 61},
+        {"intel-max-1550", 8192, 65536, 128, 200000, &full, WEFT_SPMM_SUM, false, 0, 253},
+        // long rows among many others end with them
+        {"nvidia-h200", 100000, 2048, 128, 20500000, &none, WEFT_SPMM_SUM, false, 0, 0},
+        {"nvidia-h200", 2048, 2048, 128, 419430, &uneven, WEFT_SPMM_SUM, true, 0, 0},
+        {"nvidia-h200", 2048, 2048, 128, 419430, &uneven, WEFT_SPMM_SUM, false, 1 << 20, 0},
+        {"nvidia-h200", 2048, 2048, 128, 419430, NULL, WEFT_SPMM_MAX, false, 0, 0},
+        {"nvidia-h200", 2048, 2048, 16, 419430, NULL, WEFT_SPMM_SUM, false, 0, 0},
+        {"intel-xeon-8380", 2048, 2048, 128, 419430, &uneven, WEFT_SPMM_SUM, false, 0, 0},
+    };
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+        const weft_spmm_problem problem = {.m = known[i].m,
+                                           .k = known[i].k,
+                                           .n = known[i].n,
+                                           .nnz = known[i].nnz,
+                                           .columns_adjacent = true,
+                                           .alignment = 4,
+                                           .entry_alignment = 4,
+                                           .rows = known[i].rows,
+                                           .keeps_rows = known[i].keeps_rows,
+                                           .scratch_bytes = known[i].scratch_bytes,
+                                           .reduction = known[i].reduction};
+        const weft_spmm_tiling t =
+            weft_spmm_tiling_for(weft_profile_find(known[i].device), &problem);
+        if (t.tasks != known[i].tasks ||
+            (t.tasks > 0 && (t.row_split != 1 || t.stage != t.tasks + 3)))
+            fail_msg("case %zu: tasks of %d, row_split %d: %d are wanted", i, t.tasks, t.row_split,
+                     known[i].tasks);
     }
 }
 
@@ -590,7 +654,8 @@ static void test_tilings_of_max_min(void **state)
                                          .nnz = 2000000,
                                          .columns_adjacent = adjacent,
                                          .alignment = 16,
-                                         .entry_alignment = 4};
+                                         .entry_alignment = 4,
+                                         .keeps_rows = true};
             weft_spmm_tiling sum = weft_spmm_tiling_for(limits, &problem);
             assert_true(sum.k_block > 0 || sum.stage > 0);
             assert_int_equal(sum.packed, !adjacent);
@@ -627,6 +692,7 @@ int main(void)
         cmocka_unit_test(test_B_is_staged_b_where_it_pays),
         cmocka_unit_test(test_B_is_not_staged_b_everywhere),
         cmocka_unit_test(test_row_splits_fill_the_device),
+        cmocka_unit_test(test_tasks_for_uneven_rows),
         cmocka_unit_test(test_entries_lie_side_by_side),
         cmocka_unit_test(test_tilings_of_max_min),
     };

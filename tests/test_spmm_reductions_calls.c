@@ -127,21 +127,25 @@ static void test_tilings_that_share_what_max_min_do_not(void **state)
     (void)state;
     weft_spmm_tiling tiling = cutting;
     tiling.k_block = 3;
-    REFUSE(WEFT_BAD_ARGUMENT,
-           "tiling.k_block is 3, stage 0, row_blocks_per_copy 0, row_split 0, entry_lanes 0, not "
-           "packed",
-           c.params.tiling = TILING_TEXT(spmm, &tiling));
+    REFUSE(
+        WEFT_BAD_ARGUMENT,
+        "tiling.k_block is 3, stage 0, row_blocks_per_copy 0, tasks 0, row_split 0, entry_lanes 0, "
+        "not packed",
+        c.params.tiling = TILING_TEXT(spmm, &tiling));
     tiling.k_block = 0;
     tiling.packed = true;
     REFUSE(WEFT_BAD_ARGUMENT,
-           "row_blocks_per_copy 0, row_split 0, entry_lanes 0, packed: a min has none of",
+           "row_blocks_per_copy 0, tasks 0, row_split 0, entry_lanes 0, packed: a min has none of",
            (c.params.tiling = TILING_TEXT(spmm, &tiling), c.params.reduction = WEFT_SPMM_MIN));
     tiling.packed = false;
     tiling.row_blocks_per_copy = 1;
     REFUSE(WEFT_BAD_ARGUMENT,
-           "row_blocks_per_copy 1, row_split 0, entry_lanes 0, not packed: a max has none of the",
+           "row_blocks_per_copy 1, tasks 0, row_split 0, entry_lanes 0, not packed: a max has none",
            c.params.tiling = TILING_TEXT(spmm, &tiling));
     tiling.row_blocks_per_copy = 0;
+    tiling.tasks = 6;
+    REFUSE(WEFT_BAD_ARGUMENT, "tasks 6, row_split 0", c.params.tiling = TILING_TEXT(spmm, &tiling));
+    tiling.tasks = 0;
     tiling.lanes = tiling.stage = 2;
     REFUSE(WEFT_BAD_ARGUMENT, "stage 2", c.params.tiling = TILING_TEXT(spmm, &tiling));
 }

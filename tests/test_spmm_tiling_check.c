@@ -250,15 +250,50 @@ static void test_wrong_entry_lanes_are_refused(void **state)
     refuse(tiling, &usual, "tiling.entry_lanes is 8, stage 0, k_block 5,");
 }
 
+// The entries of a task are staged at once, from a LOAD boundary on.
+static void test_wrong_tasks_are_refused(void **state)
+{
+    (void)state;
+    const weft_limits *limits = weft_profile_find("nvidia-a100");
+    weft_spmm_tiling tiling = sound;
+    tiling.k_block = 0;
+    tiling.tasks = 15;
+    assert_int_equal(weft_spmm_tiling_check(&tiling, limits, &usual), WEFT_OK);
+    tiling.tasks = 16;
+    refuse(tiling, &usual, "tiling.tasks is 16, stage 16, load 2: 0 to 15 is wanted");
+    tiling.tasks = -1;
+    refuse(tiling, &usual, "tiling.tasks is -1,");
+    tiling.stage = 0;
+    tiling.load = 1;
+    tiling.tasks = 65536;
+    assert_int_equal(weft_spmm_tiling_check(&tiling, limits, &usual), WEFT_OK);
+    tiling.tasks = 65537;
+    refuse(tiling, &usual, "tiling.tasks is 65537, stage 0, load 1: 0 to 65536 is wanted");
+    tiling.tasks = 5;
+    tiling.k_block = 10;
+    refuse(tiling, &usual, "tiling.tasks is 5, row_split 0, entry_lanes 0, k_block 10,");
+    tiling.k_block = 0;
+    tiling.row_split = 2;
+    refuse(tiling, &usual, "tiling.tasks is 5, row_split 2,");
+    tiling.entry_lanes = 2;
+    refuse(tiling, &usual, "tiling.tasks is 5, row_split 2, entry_lanes 2,");
+    tiling.entry_lanes = tiling.row_split = 0;
+    tiling.row_blocks_per_copy = 1;
+    refuse(tiling, &usual,
+           "tiling.tasks is 5, row_split 0, entry_lanes 0, k_block 0, row_blocks_per_copy 1: with "
+           "tasks the first two are at most 1, the others 0");
+}
+
 static void test_what_max_min_go_without_is_refused(void **state)
 {
     (void)state;
     weft_spmm_problem problem = usual;
     problem.reduction = WEFT_SPMM_MAX;
     refuse(sound, &problem,
-           "tiling.k_block is 10, stage 16, row_blocks_per_copy 0, row_split 0, entry_lanes 0, not "
-           "packed: a max has none of the first three, no packed B, and as many entry_lanes as a "
-           "row_split");
+           "tiling.k_block is 10, stage 16, row_blocks_per_copy 0, tasks 0, row_split 0, "
+           "entry_lanes 0, "
+           "not packed: a max has none of the first four, no packed B, and as many entry_lanes as "
+           "a row_split");
     weft_spmm_tiling tiling = sound;
     tiling.k_block = tiling.stage = 0;
     tiling.load = 1;
@@ -267,14 +302,17 @@ static void test_what_max_min_go_without_is_refused(void **state)
     problem.reduction = WEFT_SPMM_MIN;
     tiling.packed = true;
     refuse(tiling, &problem,
-           "tiling.k_block is 0, stage 0, row_blocks_per_copy 0, row_split 0, entry_lanes 0, "
-           "packed: a min has none of the first three, no packed B");
+           "tiling.k_block is 0, stage 0, row_blocks_per_copy 0, tasks 0, row_split 0, entry_lanes "
+           "0, packed: a min has none of the first four, no packed B");
     tiling.packed = false;
     tiling.row_blocks_per_copy = 7;
     refuse(tiling, &problem,
-           "stage 0, row_blocks_per_copy 7, row_split 0, entry_lanes 0, not packed: a min has "
-           "none of the first three");
+           "stage 0, row_blocks_per_copy 7, tasks 0, row_split 0, entry_lanes 0, not packed: a min "
+           "has none of the first four");
     tiling.row_blocks_per_copy = 0;
+    tiling.tasks = 9;
+    refuse(tiling, &problem, "tasks 9, row_split 0,");
+    tiling.tasks = 0;
     tiling.row_split = 2;
     refuse(tiling, &problem, "row_split 2, entry_lanes 0, not packed: a min has");
     tiling.entry_lanes = 2;
@@ -298,6 +336,7 @@ int main(void)
         cmocka_unit_test(test_wrong_entries_are_refused),
         cmocka_unit_test(test_a_copy_without_room_is_refused),
         cmocka_unit_test(test_wrong_entry_lanes_are_refused),
+        cmocka_unit_test(test_wrong_tasks_are_refused),
         cmocka_unit_test(test_what_max_min_go_without_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

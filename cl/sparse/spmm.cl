@@ -8,6 +8,8 @@
 //   spmm_csr_segments    the same, with the segments of a plan
 //   spmm_csr_row_chunks  sums of one n-tile over one row chunk of a long row, to scratch memory
 //   spmm_csr_combine     adds the row chunks of a long row, in order
+//   spmm_csr_tasks       in spmm_tasks.clh: equal numbers of entries, in place of rows
+//   spmm_csr_join        adds the parts of rows that are in several of these
 //   spmm_scale           in scale.clh: C = f(beta C + bias), in rows that no entry of A changes
 //   spmm_start_queues    in queue.clh; runs before spmm_csr_rows
 //   spmm_pack            copies B to scratch memory as [n-tile][k][N_TILE], for the other kernels
@@ -26,6 +28,9 @@
 #endif
 #ifndef MEAN // sums are divided by the number of the row's entries
 #define MEAN 0
+#endif
+#ifndef TASKS // the kernels of spmm_tasks.clh are wanted
+#define TASKS 0
 #endif
 #ifndef FETCHES_ROWS // rows come in an order for reuse of B: no prefetcher finds them
 #define FETCHES_ROWS 0
@@ -608,6 +613,10 @@ kernel ROW_SPLIT_GROUP void spmm_csr_row_chunks(PATTERN, DENSE_B, int n,
     store_scratch_row(sums, scratch + scratch_start + (GROUP_ALONG_Z * (long)n_row_chunks + i) * n,
                       c);
 }
+#endif
+
+#if TASKS
+#include "sparse/spmm_tasks.clh"
 #endif
 
 // Item (i, x) computes vector x of the long row whose first row chunk is the i-th.

@@ -84,6 +84,14 @@
     P(POINTER(OFFSET), found)                                                                      \
     AND P(LONG, found_start)
 
+// ---- tasks, whose parts of rows are written, then read
+
+#define TASKS_PARAMETERS(P, AND, POINTER)                                                          \
+    P(INT, task_size)                                                                              \
+    AND P(INT, n_tasks)                                                                            \
+    AND P(POINTER(ACC), scratch)                                                                   \
+    AND P(LONG, scratch_start)
+
 // ---- kernels that multiply nothing
 
 // After B.

@@ -55,6 +55,10 @@ typedef struct {
 } segments;
 
 typedef struct {
+    TASKS_PARAMETERS(FIELD, , OUT)
+} tasks;
+
+typedef struct {
     PACK_PARAMETERS(FIELD, )
 } pack;
 
@@ -164,11 +168,12 @@ static void set_arguments(product *p)
     v->arguments_batch = steps->batch;
 }
 
-// In scratch memory: packed B, sums, their positions, queues.
+// In scratch memory: packed B, sums or parts of rows, positions, queues.
 static void set_scratch(product *p, cl_mem scratch)
 {
     const weft_spmm_state *s = p->s;
-    const size_t found = s->packed_bytes + s->cut.sums_bytes, queues = found + s->cut.places_bytes;
+    const size_t found = s->packed_bytes + s->cut.sums_bytes + s->parts_bytes;
+    const size_t queues = found + s->cut.places_bytes;
     parameters *v = &p->values;
     v->scratch = v->found = v->queues = scratch;
     v->scratch_start = (cl_long)(s->packed_bytes / weft_sum_bytes(s->problem.dtype));
@@ -240,6 +245,29 @@ static void add_combine(weft_arguments *arguments, const product *p)
     if (weft_spmm_is_max_min(p->s->problem.reduction))
         ADD_LISTED(arguments, FOUND_PARAMETERS(LISTED, COMMA, SOLE_IN),
                    ARGUMENTS_PARAMETERS(LISTED, COMMA));
+}
+
+static void add_parts(weft_arguments *arguments, const tasks *a)
+{
+    ADD_LISTED(arguments, TASKS_PARAMETERS(LISTED, COMMA, SOLE_OUT));
+}
+
+static void add_tasks(weft_arguments *arguments, const product *p, const tasks *of)
+{
+    const parameters *a = &p->values;
+    ADD_LISTED(arguments, PATTERN_PARAMETERS(LISTED, COMMA), B_PARAMETERS(LISTED, COMMA));
+    add_output(arguments, p);
+    ADD_LISTED(arguments, SCALARS_PARAMETERS(LISTED, COMMA));
+    add_parts(arguments, of);
+}
+
+static void add_join(weft_arguments *arguments, const product *p, const tasks *of)
+{
+    const parameters *a = &p->values;
+    ADD_LISTED(arguments, PATTERN_PARAMETERS(LISTED, COMMA));
+    add_output(arguments, p);
+    ADD_LISTED(arguments, SCALARS_PARAMETERS(LISTED, COMMA));
+    add_parts(arguments, of);
 }
 
 // Then the caller adds the parameters of rows that no entry of A changes.
@@ -357,6 +385,25 @@ static weft_status enqueue_row_chunks(const product *p)
                               last.local);
 }
 
+// Sums the tasks; then joins the rows that are in several, one vector per item.
+static weft_status enqueue_tasks(const product *p)
+{
+    const weft_spmm_state *s = p->s;
+    const weft_spmm_tiling *tiling = &s->tiling;
+    const int64_t vectors = ceil_div(s->problem.n, (int64_t)tiling->vector_width * tiling->lanes);
+    const extents e =
+        groups_of(p, tiling->lanes, ceil_div(s->n_tasks, tiling->rows_per_group), s->n_tiles);
+    const extents last = groups_of(p, tiling->lanes, s->n_tasks, vectors);
+    const parameters *const values = &p->values;
+    const tasks of = {tiling->tasks, (cl_int)s->n_tasks, values->scratch, values->scratch_start};
+    weft_arguments sums = {.n = 0}, join = {.n = 0};
+    add_tasks(&sums, p, &of);
+    add_join(&join, p, &of);
+    TRY(weft_launch_kernel(p->launch, s->kernels.rows, sums.n, sums.list, e.global, e.local));
+    return weft_launch_kernel(p->launch, s->kernels.combine, join.n, join.list, last.global,
+                              last.local);
+}
+
 // Whether C = f(beta C + bias) does not change C.
 static bool is_unchanged(const product *p)
 {
@@ -404,6 +451,8 @@ weft_status weft_spmm_enqueue(weft_launch *launch, const void *state, const weft
         TRY(enqueue_scale(&p));
     if (s->tiling.packed)
         TRY(enqueue_pack(&p));
+    if (s->n_tasks > 0)
+        return enqueue_tasks(&p);
     const int64_t n_row_blocks = ceil_div(p.values.n_ordered, rows_of_group(s));
     if (n_row_blocks > 0) { // else all rows are long
         if (s->n_queues > 0)
@@ -451,7 +500,10 @@ static const char *rows_words(const weft_spmm_state *s, const weft_call *call, c
 static const char *schedule_words(const weft_spmm_state *s, const weft_spmm_plan *plan, char *text,
                                   size_t size)
 {
-    if (s->is_planned && plan->order && !s->has_order)
+    if (s->n_tasks > 0)
+        snprintf(text, size, "%srows as given, in %" PRId64 " tasks", plan ? "" : "no plan, ",
+                 s->n_tasks);
+    else if (s->is_planned && plan->order && !s->has_order)
         snprintf(text, size, "rows as given, as those of B are near or narrow");
     else if (s->is_planned)
         weft_spmm_row_schedule_print(plan, s->unqueued, text, size);

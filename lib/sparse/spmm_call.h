@@ -38,8 +38,8 @@ typedef struct weft_spmm_kernels {
     weft_kernel *pack, *queues, *rows, *row_chunks, *combine, *scale, *none;
 } weft_spmm_kernels;
 
-// Scratch memory has packed B, the sums of row chunks, the positions of their max or min, and the
-// queues of row blocks. Starts of operands are in the call, not in the state.
+// Scratch memory has packed B, the sums of row chunks or of tasks' parts of rows, the positions of
+// max or min, and the queues of row blocks. Starts of operands are in the call, not in the state.
 typedef struct weft_spmm_state {
     weft_state head;
     bool is_scale;             // alpha, k or nnz is 0: neither A nor B is read
@@ -54,10 +54,11 @@ typedef struct weft_spmm_state {
     bool has_order;             // and its row order, if it has one; else A's
     bool has_segments;          // and uses its segments
     weft_row_chunks cut;        // row chunks: the plan object's, or the largest possible number
+    int64_t n_tasks;            // with them there are neither row chunks nor an order
     int64_t n_tiles;
     int64_t n_queues;     // one for each n-tile and matrix; 0: row blocks are not taken from queues
     const char *unqueued; // why not, if the plan object's row schedule is QUEUE; else NULL
-    size_t packed_bytes, queues_bytes;
+    size_t packed_bytes, parts_bytes, queues_bytes;
     weft_spmm_kernels kernels;
 } weft_spmm_state;
 

@@ -176,6 +176,7 @@ static weft_spmm_tiling tiling_of(const weft_spmm_plan *plan, const weft_pattern
         .columns_adjacent = true,
         .rows = &plan->rows,
         .row_schedule = plan->row_schedule,
+        .keeps_rows = true, // for products that are not in tasks
     };
     return weft_spmm_tiling_for(&plan->ctx->limits, &typical);
 }

@@ -11,6 +11,7 @@
 #include "operand/view.h"
 #include "sparse/spmm_packing.h"
 #include "sparse/spmm_reduction.h"
+#include "sparse/spmm_tasks.h"
 
 enum {
     SPREAD_ITEMS = 256,       // of a group at most
@@ -18,8 +19,10 @@ enum {
     SPREAD_VECTOR_WIDTH = 4,  // widest vector that is loaded at once, in elements
     SPREAD_UNROLL = 8,        // loads of B in flight for each item, half as many of 64 bits
     SPREAD_STAGE = 128,       // entries of a row in local memory,
-    SPREAD_LARGE_STAGE = 256, // and for a row_split of this or more:
+    SPREAD_LARGE_STAGE = 256, // for a row_split of the next number or more, and for many tasks;
     SPREAD_LARGE_ROW_SPLIT = 8,
+    SPREAD_LEAST_STAGE = 64,    // and for few: each has two more parts of rows
+    SPREAD_FEW_TASKS = 4,       // a share of those for which the device has room, less registers
     SPREAD_NARROW_COLUMNS = 16, // of a row, so few that items take its entries side by side,
     SPREAD_NARROW_UNROLL = 4,   // with so many loads of B in flight
     SPREAD_PART = 16, // entries of each part of a row split, which pay for combining its sum
@@ -27,6 +30,7 @@ enum {
     // about the time of a launch, and more than this many times as long as for all other rows.
     SPREAD_WAIT = 128,
     SPREAD_LONG = 2,
+    SPREAD_WAIT_SPLIT = 8,   // in larger row splits shorter rows leave items idle: tasks are even
     SPREAD_ROW_CHUNK = 1024, // entries that cost a group about as much as a row block of usual rows
     SPREAD_SHORT_ROW_CHUNK = 256, // the same where rows are cut, or may be: without a plan only if
     SPREAD_SUMS_BYTES = 1 << 24,  // sums of all row chunks take at most so many bytes
@@ -35,6 +39,7 @@ enum {
 // Features, named in the reasons for not using them.
 static const char PACKED[] = "packed B", STAGED[] = "entries in local memory";
 static const char ALIGNED[] = "aligned vectors", ROW_SPLITS[] = "larger row splits";
+static const char TASKS[] = "tasks of equal size";
 
 // Entries of one row that fit in the group's local memory, index and value. They use half of it, so
 // that two groups can be resident.
@@ -85,6 +90,15 @@ static bool spread_packs(const weft_spmm_problem *problem, const weft_spmm_facts
 // Possible row splits: each is a program.
 static const int64_t spread_row_splits[] = {4, 8, 32};
 
+// Sets of lanes that are resident on the device, for each set that has a row.
+static double idle_sets(const weft_limits *limits, const weft_spmm_problem *problem,
+                        const weft_spmm_facts *f, int64_t lanes, int64_t columns)
+{
+    const double resident = (double)limits->max_blocks * limits->max_block;
+    const double rows = (double)max_i64(problem->m, 1), n_tiles = (double)ceil_div(f->n, columns);
+    return resident / (rows * n_tiles * (double)lanes);
+}
+
 // Rows are split where there are too few of them to occupy the device; and further where the
 // longest known row would still run when all others have ended. The batch does not matter, because
 // another row split changes the bits of C.
@@ -92,10 +106,8 @@ static int64_t row_split_for(const weft_limits *limits, const weft_spmm_problem 
                              const weft_spmm_facts *f, int64_t items, int64_t lanes,
                              int64_t columns)
 {
-    const double resident = (double)limits->max_blocks * limits->max_block;
-    const double rows = (double)max_i64(problem->m, 1), n_tiles = (double)ceil_div(f->n, columns);
-    const double idle = resident / (rows * n_tiles * (double)lanes);
-    const double entries = (double)problem->nnz / rows; // of a row
+    const double idle = idle_sets(limits, problem, f, lanes, columns);
+    const double entries = (double)problem->nnz / (double)max_i64(problem->m, 1); // of a row
     const int64_t longest =
         problem->rows ? min_i64(problem->rows->max, 2 * spread_row_chunk(problem)) : 0;
     const int64_t room = clamped_i64(limits->local_bytes) / 2;
@@ -129,6 +141,79 @@ static int64_t row_split_for(const weft_limits *limits, const weft_spmm_problem 
         row_split = next;
     }
     return row_split;
+}
+
+// Whether the longest row, known or possible, would still run when all others have ended, in a row
+// split. Where it is known all rows would be split by SPREAD_WAIT_SPLIT for it; else as is usual.
+static bool rows_would_wait(const weft_limits *limits, const weft_spmm_problem *problem,
+                            const weft_spmm_facts *f, int64_t items, int64_t lanes, int64_t columns)
+{
+    const double entries = (double)problem->nnz / (double)max_i64(problem->m, 1); // of a row
+    const double idle = idle_sets(limits, problem, f, lanes, columns);
+    const int64_t fills = min_i64(items / lanes, spread_row_splits[0]);
+    const bool are_split = (double)fills <= idle && entries >= (double)fills * SPREAD_PART;
+    const int64_t usual = are_split ? fills : 1;
+    const int64_t split = problem->rows ? min_i64(items / lanes, SPREAD_WAIT_SPLIT) : usual;
+    const int64_t longest = problem->rows ? problem->rows->max : min_i64(problem->k, problem->nnz);
+    const double at_once = (double)usual < idle ? (double)usual : idle; // items for a row
+    const double wait = (double)longest / (double)split;
+    return (wait > SPREAD_WAIT && wait > SPREAD_LONG * entries / at_once) ||
+           refuse(problem->why, TASKS,
+                  "rows have %.3g entries, the longest %s %" PRId64 ", which %" PRId64
+                  " sets of lanes share",
+                  entries, problem->rows ? "that is known" : "there can be", longest, split);
+}
+
+// Entries that a task stages: the most of three numbers, each of which is a program, that leaves as
+// many tasks as are wanted; the least of them if none does.
+static int stage_of_task(double all, double wanted)
+{
+    int stage = SPREAD_LARGE_STAGE;
+    while (stage > SPREAD_LEAST_STAGE && all / stage < wanted)
+        stage /= 2;
+    return stage;
+}
+
+// Rows and entries of a task, which stages all of its entries at once. 0: groups have rows.
+static int spread_tasks(const weft_limits *limits, const weft_spmm_problem *problem,
+                        const weft_spmm_facts *f, int64_t items, int64_t lanes, int64_t columns)
+{
+    const double resident = (double)limits->max_blocks * limits->max_block / (double)lanes;
+    const double wanted = resident / SPREAD_FEW_TASKS;
+    const double all =
+        ((double)problem->m + (double)problem->nnz) * (double)ceil_div(f->n, columns);
+    const int stage = stage_of_task(all, wanted), size = stage - WEFT_SPMM_MAX_LOAD + 1;
+    const int64_t entry_bytes = 4 + (int64_t)weft_dtype_size(f->dtype);
+    const int64_t local = spread_rows(limits, items, lanes, 1) * stage * entry_bytes;
+    const int64_t n = weft_spmm_n_tasks(problem, size);
+    size_t bytes = SIZE_MAX;
+    if (weft_spmm_is_max_min(problem->reduction))
+        return refuse(problem->why, TASKS, "not used for %s",
+                      weft_spmm_reduction_name(problem->reduction));
+    if (f->n <= SPREAD_NARROW_COLUMNS)
+        return refuse(problem->why, TASKS, "n is %" PRId64 ": more than %d is wanted", f->n,
+                      SPREAD_NARROW_COLUMNS);
+    if (lanes == 1)
+        return refuse(problem->why, TASKS, "one lane shares entries with no other");
+    if (problem->keeps_rows)
+        return refuse(problem->why, TASKS, "rows are taken as the plan object lists them");
+    if (problem->is_transposed && limits->least_subgroup > 0)
+        return refuse(problem->why, TASKS, "not used for A^T on Intel's GPUs");
+    if (!rows_would_wait(limits, problem, f, items, lanes, columns))
+        return 0;
+    if (problem->rows && all / stage < wanted)
+        return refuse(problem->why, TASKS, "%.3g of %d leave the device idle: %.3g are wanted",
+                      all / stage, size, wanted);
+    if (local > clamped_i64(limits->local_bytes) / 2)
+        return refuse(problem->why, TASKS,
+                      "%d entries of each are %" PRId64 " bytes: more than half of %zu", stage,
+                      local, limits->local_bytes);
+    if (n == 0 || !weft_spmm_parts_bytes(&bytes, problem, n) ||
+        (problem->scratch_bytes > 0 && bytes > problem->scratch_bytes))
+        return refuse(problem->why, TASKS,
+                      "parts of rows are %zu bytes: scratch memory has room for %" PRIu64, bytes,
+                      problem->scratch_bytes);
+    return size;
 }
 
 // Entries that items take side by side where B has few columns: about as many as a row has, and
@@ -203,14 +288,21 @@ weft_spmm_tiling weft_spmm_spread_tiling(const weft_limits *limits,
             : 1;
     if (entry_lanes > 1)
         return spread_narrow_tiling(limits, problem, f, vector_width, few, items, entry_lanes);
-    const int vectors = units > lanes ? 2 : 1;
+    const int usual = units > lanes ? 2 : 1;
+    const int few_vectors = limits->least_subgroup > 0 ? 1 : usual; // registers of Intel's GPUs
+    const int tasks =
+        spread_tasks(limits, problem, f, items, lanes, lanes * few_vectors * vector_width);
+    const int vectors = tasks > 0 ? few_vectors : usual;
     const int64_t row_split =
-        row_split_for(limits, problem, f, items, lanes, lanes * vectors * vector_width);
+        tasks > 0 ? 1
+                  : row_split_for(limits, problem, f, items, lanes, lanes * vectors * vector_width);
     const int64_t rows = spread_rows(limits, items, lanes, row_split);
     const bool stages = !weft_spmm_is_max_min(problem->reduction) ||
                         refuse(problem->why, STAGED, "not used for %s",
                                weft_spmm_reduction_name(problem->reduction));
-    const int stage = stages ? stage_for(limits, problem, lanes, row_split, rows) : 0;
+    const int stage = tasks > 0 ? tasks + WEFT_SPMM_MAX_LOAD - 1
+                      : stages  ? stage_for(limits, problem, lanes, row_split, rows)
+                                : 0;
     if (vector_width < widest)
         refuse(problem->why, ALIGNED,
                "of %" PRId64 ": n is %" PRId64 ", and rows begin at multiples of %" PRId64, widest,
@@ -228,6 +320,7 @@ weft_spmm_tiling weft_spmm_spread_tiling(const weft_limits *limits,
         .load = (int)pow2_down(max_i64(min_i64(load, stage), 1)),
         .unroll = SPREAD_UNROLL / vectors / (weft_sum_bytes(f->dtype) > 4 ? 2 : 1),
         .row_chunk = spread_row_chunk(problem),
+        .tasks = tasks,
         .packed = spread_packs(problem, f),
         .aligned = vector_width > 1,
     };

@@ -15,6 +15,7 @@
 #include "sparse/spmm_call.h"
 #include "sparse/spmm_order.h"
 #include "sparse/spmm_reduction.h"
+#include "sparse/spmm_tasks.h"
 
 // ---- plan
 
@@ -27,7 +28,8 @@ int64_t weft_spmm_n_tile_columns(const weft_spmm_tiling *tiling)
 
 static size_t bytes_of(const weft_spmm_state *s)
 {
-    return s->packed_bytes + s->cut.sums_bytes + s->cut.places_bytes + s->queues_bytes;
+    return s->packed_bytes + s->cut.sums_bytes + s->parts_bytes + s->cut.places_bytes +
+           s->queues_bytes;
 }
 
 // A number that the same powers of two divide as all row starts of a dense operand.
@@ -107,6 +109,21 @@ static weft_status schedule_row_chunks(weft_spmm_state *s, const weft_call *call
         counts = take_longer(s, call, plan, &rows);
     s->tiling.row_chunk = s->cut.length;
     return counts ? WEFT_OK : weft_row_chunks_too_many(&s->cut, &rows, "spmm");
+}
+
+// Two parts of rows for each task. Row chunks and the plan object's order are not used.
+static weft_status schedule_tasks(weft_spmm_state *s)
+{
+    const weft_spmm_problem *p = &s->problem;
+    s->cut.length = s->tiling.row_chunk;
+    s->n_tasks = weft_spmm_n_tasks(p, s->tiling.tasks);
+    return s->n_tasks > 0 && weft_spmm_parts_bytes(&s->parts_bytes, p, s->n_tasks)
+               ? WEFT_OK
+               : fail(WEFT_NO_MEMORY,
+                      "spmm: tasks of %d of %" PRId64 " rows and %" PRId64
+                      " entries, with two rows of %" PRId64 " sums each for each of %" PRId64
+                      " matrices, are too many",
+                      s->tiling.tasks, p->m, p->nnz, p->n, p->n_batches);
 }
 
 // A queue requires rows that are computed one after the other, without k-blocks; scratch memory;
@@ -201,9 +218,18 @@ static void clear_schedule(weft_spmm_state *s)
 {
     s->is_planned = s->has_order = s->has_segments = false;
     s->cut = (weft_row_chunks){0};
-    s->n_queues = 0;
+    s->n_queues = s->n_tasks = 0;
     s->unqueued = NULL;
-    s->packed_bytes = s->queues_bytes = 0;
+    s->packed_bytes = s->parts_bytes = s->queues_bytes = 0;
+}
+
+// Whether a product should keep to the rows of the plan object, because the caller chose how to
+// take them, or because their order finds rows of B in a cache.
+static bool orders_rows(const weft_spmm_plan *plan)
+{
+    const weft_spmm_row_schedule_reason reason = plan->row_schedule_reason;
+    return plan->row_chunk_is_forced || reason == WEFT_SPMM_ROW_SCHEDULE_ASKED ||
+           reason == WEFT_SPMM_ROW_SCHEDULE_NEARER;
 }
 
 static weft_status choose_tiling(weft_spmm_state *s, const weft_call *call,
@@ -212,6 +238,9 @@ static weft_status choose_tiling(weft_spmm_state *s, const weft_call *call,
     TRY(find_alignment(s, call));
     weft_spmm_problem problem = s->problem;
     problem.rows = plan ? &plan->rows : NULL;
+    problem.is_transposed = ((const weft_spmm_numbers *)call->own)->transpose_a;
+    problem.keeps_rows = plan && orders_rows(plan);
+    problem.scratch_bytes = weft_workspace_most(call->ctx);
     if (s->head.is_forced)
         TRY(weft_spmm_tiling_check(&s->tiling, &call->ctx->limits, &problem));
     else
@@ -228,7 +257,7 @@ weft_status weft_spmm_schedule(void *state, const weft_call *call, const weft_li
     const weft_spmm_plan *plan = ((const weft_spmm_numbers *)call->own)->plan;
     clear_schedule(s);
     TRY(choose_tiling(s, call, limits, plan));
-    TRY(schedule_row_chunks(s, call, plan));
+    TRY(s->tiling.tasks > 0 ? schedule_tasks(s) : schedule_row_chunks(s, call, plan));
     schedule_order(s, limits, plan);
     schedule_segments(s, plan);
     TRY(schedule_queues(s, call->ctx));
@@ -299,6 +328,8 @@ static void sums_program(program *out, const weft_spmm_state *s, const weft_call
     weft_defines_add(&out->defines, "STAGE", s->tiling.stage);
     weft_defines_add(&out->defines, "LOAD", s->tiling.load);
     weft_defines_add(&out->defines, "PACKED", s->tiling.packed);
+    if (s->n_tasks > 0)
+        weft_defines_add(&out->defines, "TASKS", 1);
     if (s->has_order && s->tiling.lanes == 1 &&
         s->problem.row_schedule == WEFT_SPMM_ROW_SCHEDULE_REUSE)
         weft_defines_add(&out->defines, "FETCHES_ROWS", 1);
@@ -351,6 +382,10 @@ static weft_status sums_kernels(weft_spmm_state *s, size_t *most, const weft_cal
 {
     if (s->tiling.packed)
         TRY(kernel_for(&s->kernels.pack, most, call, sums, "spmm_pack"));
+    if (s->n_tasks > 0) {
+        TRY(kernel_for(&s->kernels.rows, most, call, sums, "spmm_csr_tasks"));
+        return kernel_for(&s->kernels.combine, most, call, sums, "spmm_csr_join");
+    }
     TRY(rows_kernels(s, most, call, sums, rows_kernel(s)));
     if (s->cut.n == 0)
         return WEFT_OK;

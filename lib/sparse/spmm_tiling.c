@@ -209,19 +209,38 @@ static weft_status entry_lanes_check(const weft_spmm_tiling *tiling)
     return WEFT_OK;
 }
 
+// Equal shares of entries, which leave nothing to split.
+static weft_status tasks_check(const weft_spmm_tiling *tiling)
+{
+    const int most = tiling->stage > 0 ? tiling->stage - tiling->load + 1 : WEFT_SPMM_MOST_TASKS;
+    if (tiling->tasks < 0 || tiling->tasks > most)
+        return fail(WEFT_BAD_ARGUMENT,
+                    "spmm: tiling.tasks is %d, stage %d, load %d: 0 to %d is wanted", tiling->tasks,
+                    tiling->stage, tiling->load, most);
+    if (tiling->tasks > 0 && (tiling->row_split > 1 || tiling->entry_lanes > 1 ||
+                              tiling->k_block > 0 || tiling->row_blocks_per_copy > 0))
+        return fail(WEFT_BAD_ARGUMENT,
+                    "spmm: tiling.tasks is %d, row_split %d, entry_lanes %d, k_block %d, "
+                    "row_blocks_per_copy %d: with tasks the first two are at most 1, the others 0",
+                    tiling->tasks, tiling->row_split, tiling->entry_lanes, tiling->k_block,
+                    tiling->row_blocks_per_copy);
+    return WEFT_OK;
+}
+
 // A row is split only between items that take its entries side by side.
 static weft_status max_min_check(const weft_spmm_tiling *tiling, const weft_spmm_problem *problem)
 {
     const bool is_cut = tiling->row_split > 1 && tiling->entry_lanes != tiling->row_split;
     if (weft_spmm_is_max_min(problem->reduction) &&
-        (tiling->k_block > 0 || tiling->stage > 0 || tiling->packed ||
+        (tiling->k_block > 0 || tiling->stage > 0 || tiling->packed || tiling->tasks > 0 ||
          tiling->row_blocks_per_copy > 0 || is_cut))
         return fail(WEFT_BAD_ARGUMENT,
-                    "spmm: tiling.k_block is %d, stage %d, row_blocks_per_copy %d, row_split %d, "
-                    "entry_lanes %d, %s: a %s has none of the first three, no packed B, and as "
-                    "many entry_lanes as a row_split",
-                    tiling->k_block, tiling->stage, tiling->row_blocks_per_copy, tiling->row_split,
-                    tiling->entry_lanes, tiling->packed ? "packed" : "not packed",
+                    "spmm: tiling.k_block is %d, stage %d, row_blocks_per_copy %d, tasks %d, "
+                    "row_split %d, entry_lanes %d, %s: a %s has none of the first four, no packed "
+                    "B, and as many entry_lanes as a row_split",
+                    tiling->k_block, tiling->stage, tiling->row_blocks_per_copy, tiling->tasks,
+                    tiling->row_split, tiling->entry_lanes,
+                    tiling->packed ? "packed" : "not packed",
                     weft_spmm_reduction_name(problem->reduction));
     return WEFT_OK;
 }
@@ -236,6 +255,7 @@ weft_status weft_spmm_tiling_check(const weft_spmm_tiling *tiling, const weft_li
     TRY(entries_check(tiling, limits, &f));
     TRY(staged_b_check(tiling, limits, problem, &f));
     TRY(entry_lanes_check(tiling));
+    TRY(tasks_check(tiling));
     return max_min_check(tiling, problem);
 }
 
@@ -255,6 +275,7 @@ static const weft_tiling_field fields[] = {
     TILING_FIELD(weft_spmm_tiling, load),
     TILING_FIELD(weft_spmm_tiling, unroll),
     TILING_FIELD(weft_spmm_tiling, row_chunk),
+    TILING_FIELD(weft_spmm_tiling, tasks),
     TILING_FIELD(weft_spmm_tiling, packed),
     TILING_FIELD(weft_spmm_tiling, row_blocks_per_copy),
     TILING_FIELD(weft_spmm_tiling, aligned),

@@ -21,6 +21,9 @@ typedef struct weft_spmm_problem {
     const weft_row_stats *rows; // of op(A); NULL: unknown (no plan object)
     weft_spmm_reduction reduction;
     weft_spmm_row_schedule row_schedule; // the plan object's; QUEUE: no k-blocks and no staged B
+    bool is_transposed;                  // A is, by a plan object
+    bool keeps_rows;                     // no tasks: the plan object's order of rows is wanted
+    uint64_t scratch_bytes;              // the most scratch memory; 0: unknown
     const weft_why *why;                 // receives reasons; NULL: none
 } weft_spmm_problem;
 
@@ -28,7 +31,7 @@ enum { WEFT_SPMM_MOST_ROWS = 64 }; // of an item
 
 // How the work is cut. An n-tile is lanes x vectors x vector_width adjacent columns of one row of
 // C; a group computes the n-tiles of rows_per_group rows. MAX and MIN require k_block, stage and
-// row_blocks_per_copy 0, row_split and entry_lanes 1 and no packed B.
+// row_blocks_per_copy 0, row_split and entry_lanes 1, no tasks and no packed B.
 typedef struct weft_spmm_tiling {
     int vector_width; // columns in one OpenCL vector: 1, 2, 4, 8 or 16
     int vectors;      // vectors that one item sums in registers, 1 to 8
@@ -55,6 +58,11 @@ typedef struct weft_spmm_tiling {
     // separately and combined in order. A plan object has its own. Without one rows are assumed to
     // have at most k entries, although repeated columns could make them longer.
     int64_t row_chunk;
+    // Rows and entries, together, of a task: groups have rows_per_group tasks, whatever the lengths
+    // of rows, and a second kernel adds the parts of rows that are in several. 0: rows. Staged
+    // entries are those of a whole task, stage - load + 1 at most. Excludes row splits, entry lanes,
+    // k-blocks and staged B; there are no row chunks.
+    int tasks;
     bool packed; // B is first copied n-tile by n-tile to scratch memory
     // Row blocks of rows_per_group x rows_per_item rows that a group computes with one copy of its
     // n-tile of B in local memory, in the type of sums; 0: one row block, with B in global memory.
@@ -82,7 +90,8 @@ enum {
     WEFT_SPMM_MAX_UNROLL = 8,
     WEFT_SPMM_MAX_LOAD = 4,
     WEFT_SPMM_MAX_ROW_SPLIT = 32,
-    WEFT_SPMM_MAX_ENTRY_LANES = 8, // in one vector
+    WEFT_SPMM_MAX_ENTRY_LANES = 8,  // in one vector
+    WEFT_SPMM_MOST_TASKS = 1 << 16, // rows and entries of a task
 };
 
 // The problem with defaults filled in and extents of at least 1.

@@ -28,6 +28,7 @@ static weft_spmm_tiling take_spmm_tiling(call_input *in)
     t.k_block_from = take_int(in);
     t.row_blocks_per_copy = take_chance(in, 64) ? take_int(in) : 0;
     t.row_split = take_chance(in, 64) ? take_int(in) : 0;
+    t.tasks = take_chance(in, 64) ? take_int(in) : 0;
     return t;
 }
 

@@ -74,14 +74,18 @@ class Watched(typing.NamedTuple):
 
 
 SPMM_128 = "spmm, sum of 2048 x 2048 with rows of 204, n 128, f32"
+SPMM_32 = "spmm, sum of 2048 x 2048 with rows of 204, n 32, f32"
 ATTENTION = "sparse_attention of 8 heads of 2048, k 128, d 128, f32"
 PRODUCT = "matmul, 1 of 2048 x 2048 x 2048, f32"
 PRODUCT_F16 = "matmul, 1 of 1024 x 1024 x 1024, f16"
 
 WATCHED = [
-    Watched(SPMM_128, "spmm_csr_rows", spmm_entry),
-    Watched(SPMM_128[:-3] + "f16", "spmm_csr_rows", spmm_entry),
-    Watched("spmm, sum of 2048 x 2048 with rows of 204, n 32, f32", "spmm_csr_rows", spmm_entry),
+    Watched(SPMM_128 + ", a plan", "spmm_csr_rows", spmm_entry),
+    Watched(SPMM_128[:-3] + "f16, a plan", "spmm_csr_rows", spmm_entry),
+    Watched(SPMM_32 + ", a plan", "spmm_csr_rows", spmm_entry),
+    Watched(SPMM_128, "spmm_csr_tasks", spmm_entry),
+    Watched(SPMM_128[:-3] + "f16", "spmm_csr_tasks", spmm_entry),
+    Watched(SPMM_32, "spmm_csr_tasks", spmm_entry),
     Watched("spmm, sum of 8192 x 8192 with rows of 80, n 1, f32", "spmm_csr_rows", spmm_entry),
     Watched("sddmm of 2048 x 2048 with rows of 204, k 128, f32", "sddmm_csr_entries", pair),
     Watched("sparse_softmax of 16384 rows of 256, f32", "sparse_softmax_rows", element, depth=1),
