@@ -261,12 +261,13 @@ static void test_matmul(void **state)
     expect_few(kinds, 1);
 }
 
-// Up to 12, and up to 16 for B of at most 16 columns: by columns, and by entries side by side.
+// Up to 12, up to 16 for B of at most 16 columns, by columns and by entries side by side, and up to
+// 8 for tasks of two sizes.
 static void test_spmm(void **state)
 {
-    static const kind kinds[] = {{"spmm", multiply_sparse, 28},
-                                 {"spmm with a plan", multiply_planned, 28},
-                                 {"spmm by stored rows", multiply_stored, 28}};
+    static const kind kinds[] = {{"spmm", multiply_sparse, 36},
+                                 {"spmm with a plan", multiply_planned, 36},
+                                 {"spmm by stored rows", multiply_stored, 36}};
     (void)state;
     expect_few(kinds, 3);
 }

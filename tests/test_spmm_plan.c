@@ -143,16 +143,16 @@ static void test_known_tilings(void **state)
     } known[] = {
         {"nvidia-a100", 2048, 2048, 128, 800000, 128, WEFT_F32,
          "vector_width 4, vectors 1, lanes 32, row_split 1, rows_per_group 2, rows_per_item 1, "
-         "stage 256, load "
-         "4, unroll 8, row_chunk 1024, tasks 253, aligned"},
+         "stage 128, load "
+         "4, unroll 8, row_chunk 1024, tasks 125, aligned"},
         {"nvidia-a100", 2048, 2048, 31, 800000, 1, WEFT_F16,
          "vector_width 1, vectors 1, lanes 32, row_split 1, rows_per_group 2, rows_per_item 1, "
-         "stage 256, load "
-         "4, unroll 8, row_chunk 1024, tasks 253"},
+         "stage 128, load "
+         "4, unroll 8, row_chunk 1024, tasks 125"},
         {"nvidia-a100", 20000, 2048, 128, 800000, 128, WEFT_F32,
          "vector_width 4, vectors 1, lanes 32, row_split 1, rows_per_group 2, rows_per_item 1, "
-         "stage 256, load "
-         "4, unroll 8, row_chunk 1024, tasks 253, aligned"},
+         "stage 128, load "
+         "4, unroll 8, row_chunk 1024, tasks 125, aligned"},
         {"amd-mi300x", 8192, 8192, 256, 600000, 256, WEFT_F32,
          "vector_width 4, vectors 1, lanes 64, row_split 1, rows_per_group 1, rows_per_item 1, "
          "stage 128, load "
@@ -536,14 +536,14 @@ static void test_tasks_for_uneven_rows(void **state)
         {"nvidia-h200", 2048, 2048, 128, 419430, &even, WEFT_SPMM_SUM, false, 0, 0},
         {"nvidia-h200", 2048, 2048, 256, 419430, &uneven, WEFT_SPMM_SUM, false, 0, 125},
         {"nvidia-h200", 2048, 2048, 512, 419430, &uneven, WEFT_SPMM_SUM, false, 0, 0},
-        {"nvidia-h200", 8192, 8192, 128, 800000, NULL, WEFT_SPMM_SUM, false, 0, 253},
+        {"nvidia-h200", 8192, 8192, 128, 800000, NULL, WEFT_SPMM_SUM, false, 0, 125},
         {"nvidia-h200", 2048, 2048, 32, 419430, NULL, WEFT_SPMM_SUM, false, 0, 61},
         {"nvidia-h200", 2048, 2048, 32, 419430, &uneven, WEFT_SPMM_SUM, false, 0, 0},
         {"nvidia-h200", 2048, 512, 128, 419430, NULL, WEFT_SPMM_SUM, false, 0, 0},
         {"nvidia-h200", 2048, 2048, 128, 2500000, NULL, WEFT_SPMM_SUM, false, 0, 0}, // dense
         {"nvidia-h200", 8192, 65536, 128, 200000, &full, WEFT_SPMM_SUM, false, 0, 61},
         {"amd-mi300x", 8192, 65536, 128, 200000, &full, WEFT_SPMM_SUM, false, 0, 61},
-        {"intel-max-1550", 8192, 65536, 128, 200000, &full, WEFT_SPMM_SUM, false, 0, 253},
+        {"intel-max-1550", 8192, 65536, 128, 200000, &full, WEFT_SPMM_SUM, false, 0, 125},
         // long rows among many others end with them
         {"nvidia-h200", 100000, 2048, 128, 20500000, &none, WEFT_SPMM_SUM, false, 0, 0},
         {"nvidia-h200", 2048, 2048, 128, 419430, &uneven, WEFT_SPMM_SUM, true, 0, 0},

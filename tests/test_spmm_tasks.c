@@ -136,8 +136,8 @@ static spmm_case given_case(const pattern *p, uint64_t seed, const weft_spmm_til
                        .tiling = tiling};
 }
 
-// Every sequence of four rows that are empty, of one entry, of a few, or of several tasks; and every
-// size of a task, of which the program does not depend: so empty rows begin and end tasks, rows end
+// Every sequence of four rows that are empty, of one entry, of a few, or of several tasks, in tasks
+// of every size, on which the program does not depend: so empty rows begin and end tasks, rows end
 // with one, and one row takes up to 21 of them.
 static void test_ends_of_tasks(void **state)
 {

@@ -125,7 +125,9 @@ typedef struct weft_spmm_params {
 // entries (p is 4096 where an item computes vectors, as on CPUs, or up to eight times as many for
 // few columns, else 256 or 1024) are summed in row chunks, whose sums are then added: C is off by
 // at most (2 p + entries / p) u sum |alpha a b|, or in shorter rows by entries u sum |alpha a b|,
-// u = 2^-24, before bias and rounding to its data type.
+// u = 2^-24, before bias and rounding to its data type. Where A is cut into tasks of equal size, as
+// on GPUs for uneven rows, a part of a row has at most the p entries of a task, and the first bound
+// holds for all rows.
 //
 // Vectors: B [k], C [m] and arguments [m] count as matrices of one column.
 //

@@ -18,10 +18,10 @@ enum {
     SPREAD_LEAST_ITEMS = 64,  // and at least: a compute unit has room for enough such groups
     SPREAD_VECTOR_WIDTH = 4,  // widest vector that is loaded at once, in elements
     SPREAD_UNROLL = 8,        // loads of B in flight for each item, half as many of 64 bits
-    SPREAD_STAGE = 128,       // entries of a row in local memory,
-    SPREAD_LARGE_STAGE = 256, // for a row_split of the next number or more, and for many tasks;
+    SPREAD_STAGE = 128,       // entries of a row, or of a task, in local memory,
+    SPREAD_LARGE_STAGE = 256, // for a row_split of the next number or more,
     SPREAD_LARGE_ROW_SPLIT = 8,
-    SPREAD_LEAST_STAGE = 64,    // and for few: each has two more parts of rows
+    SPREAD_FEW_STAGE = 64,      // and where tasks would be few: more have more parts of rows
     SPREAD_FEW_TASKS = 4,       // a share of those for which the device has room, less registers
     SPREAD_NARROW_COLUMNS = 16, // of a row, so few that items take its entries side by side,
     SPREAD_NARROW_UNROLL = 4,   // with so many loads of B in flight
@@ -164,16 +164,6 @@ static bool rows_would_wait(const weft_limits *limits, const weft_spmm_problem *
                   entries, problem->rows ? "that is known" : "there can be", longest, split);
 }
 
-// Entries that a task stages: the most of three numbers, each of which is a program, that leaves as
-// many tasks as are wanted; the least of them if none does.
-static int stage_of_task(double all, double wanted)
-{
-    int stage = SPREAD_LARGE_STAGE;
-    while (stage > SPREAD_LEAST_STAGE && all / stage < wanted)
-        stage /= 2;
-    return stage;
-}
-
 // Rows and entries of a task, which stages all of its entries at once. 0: groups have rows.
 static int spread_tasks(const weft_limits *limits, const weft_spmm_problem *problem,
                         const weft_spmm_facts *f, int64_t items, int64_t lanes, int64_t columns)
@@ -182,7 +172,8 @@ static int spread_tasks(const weft_limits *limits, const weft_spmm_problem *prob
     const double wanted = resident / SPREAD_FEW_TASKS;
     const double all =
         ((double)problem->m + (double)problem->nnz) * (double)ceil_div(f->n, columns);
-    const int stage = stage_of_task(all, wanted), size = stage - WEFT_SPMM_MAX_LOAD + 1;
+    const int stage = all / SPREAD_STAGE < wanted ? SPREAD_FEW_STAGE : SPREAD_STAGE; // programs
+    const int size = stage - WEFT_SPMM_MAX_LOAD + 1;
     const int64_t entry_bytes = 4 + (int64_t)weft_dtype_size(f->dtype);
     const int64_t local = spread_rows(limits, items, lanes, 1) * stage * entry_bytes;
     const int64_t n = weft_spmm_n_tasks(problem, size);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tasks of a sparse x dense product: how many there are, and scratch memory for their parts of rows.
+// Tasks of a sparse x dense product: their number, and scratch memory for their parts of rows.
 #include "sparse/spmm_tasks.h"
 
 #include "base/arithmetic.h"

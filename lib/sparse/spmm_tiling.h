@@ -60,8 +60,8 @@ typedef struct weft_spmm_tiling {
     int64_t row_chunk;
     // Rows and entries, together, of a task: groups have rows_per_group tasks, whatever the lengths
     // of rows, and a second kernel adds the parts of rows that are in several. 0: rows. Staged
-    // entries are those of a whole task, stage - load + 1 at most. Excludes row splits, entry lanes,
-    // k-blocks and staged B; there are no row chunks.
+    // entries are those of a whole task, stage - load + 1 at most. Excludes row splits, entry
+    // lanes, k-blocks and staged B; there are no row chunks.
     int tasks;
     bool packed; // B is first copied n-tile by n-tile to scratch memory
     // Row blocks of rows_per_group x rows_per_item rows that a group computes with one copy of its
