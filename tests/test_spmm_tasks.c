@@ -2,6 +2,7 @@
 // SpMM in tasks of equal numbers of rows and entries: tasks that begin and end anywhere in rows.
 #include "sparse/spmm_tiling.h"
 #include "spmm_case.h"
+#include "tiling_text.h"
 
 static weft_context *ctx;
 static int n_cases; // for each variant
@@ -193,6 +194,74 @@ static void test_rows_of_a_larger_matrix(void **state)
     }
 }
 
+// ---- as planned
+
+// What a GPU of one group would do, and whether tasks are among it.
+static void check_planned(weft_context *there, const spmm_case *of, bool has_tasks)
+{
+    spmm_operands o;
+    char text[512];
+    spmm_create(&o, there, weft_context_queue(there), of);
+    const weft_spmm_params params = spmm_params(&o);
+    assert_true(spmm_describe(&o, &params, text, sizeof(text)) > 0);
+    if ((strstr(text, ", tasks ") != NULL) != has_tasks)
+        spmm_fail(&o, has_tasks ? "no tasks" : "tasks");
+    spmm_call(&o);
+    spmm_check(&o);
+    spmm_destroy(&o);
+}
+
+// A long row, known or not; and without tasks where the plan object cuts it, or scratch memory has
+// no room.
+static void test_long_rows_as_planned(void **state)
+{
+    (void)state;
+    weft_limits limits = *weft_profile_find("nvidia-a100");
+    limits.max_blocks = 1;
+    if (weft_context_limits(ctx)->max_items < 256)
+        skip();
+    weft_context *there = open_context(&limits), *narrow;
+    assert_ok(weft_context_open(&narrow, WEFT_CONTEXT(.limits = &limits, .scratch_bytes = 4096)));
+    spmm_case of = {.seed = 4, .m = 60, .k = 3000, .n = 40, .rows = ROWS_ONE_FULL, .alpha = 1};
+    check_planned(there, &of, true);
+    check_planned(narrow, &of, false);
+    of.n_batches = 2;
+    of.with_plan = true;
+    check_planned(there, &of, true);
+    of.is_dcsr = true;
+    of.beta = 2;
+    check_planned(there, &of, true);
+    of.transpose_a = true;
+    of.reduction = WEFT_SPMM_MEAN;
+    check_planned(there, &of, false); // A^T has no long row
+    of.transpose_a = false;
+    of.plan_row_chunk = 100;
+    check_planned(there, &of, false);
+    of.plan_row_chunk = 0;
+    of.row_schedule = WEFT_SPMM_ROW_SCHEDULE_SORTED;
+    check_planned(there, &of, false);
+    weft_context_destroy(&there);
+    weft_context_destroy(&narrow);
+}
+
+// Scratch memory that a forced tiling lacks.
+static void test_no_room_for_parts(void **state)
+{
+    (void)state;
+    const weft_spmm_tiling tiling = TASKS(2, 1, 1, 2, 2, 8, 4, 4, false, false);
+    const spmm_case of = {.m = 30, .k = 300, .n = 40, .alpha = 1, .seed = 1, .tiling = &tiling};
+    weft_context *narrow;
+    spmm_operands o;
+    assert_ok(weft_context_open(&narrow, WEFT_CONTEXT(.scratch_bytes = 4096)));
+    spmm_create(&o, narrow, weft_context_queue(narrow), &of);
+    assert_int_equal(weft_spmm(narrow, o.queue, 1, &o.A, &o.B, 0, &o.C,
+                               WEFT_SPMM(.tiling = TILING_TEXT(spmm, &tiling))),
+                     WEFT_NO_MEMORY);
+    assert_int_equal(weft_context_get_stats(narrow).launches, 0);
+    spmm_destroy(&o);
+    weft_context_destroy(&narrow);
+}
+
 // ---- bits
 
 // A row that hundreds of tasks share, with fractions: parts are added in the same order each time,
@@ -223,10 +292,9 @@ int main(void)
     n_cases = getenv("WEFT_TEST_REDUCED") ? 5 : 40;
     ctx = open_context(NULL);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_variant),
-        cmocka_unit_test(test_ends_of_tasks),
-        cmocka_unit_test(test_rows_of_a_larger_matrix),
-        cmocka_unit_test(test_same_bits),
+        cmocka_unit_test(test_every_variant),           cmocka_unit_test(test_ends_of_tasks),
+        cmocka_unit_test(test_rows_of_a_larger_matrix), cmocka_unit_test(test_long_rows_as_planned),
+        cmocka_unit_test(test_no_room_for_parts),       cmocka_unit_test(test_same_bits),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     weft_context_destroy(&ctx);
