@@ -16,6 +16,8 @@ static const weft_spgemm_tiling tilings[] = {
     // Rows that groups share, from the first product on and later; chunks of one stretch and more.
     {.items = 1, .rows = 4, .columns = 4, .long_from = 1, .long_columns = 64, .long_groups = 7},
     {.items = 8, .rows = 2, .columns = 6, .long_from = 9, .long_columns = 64, .long_groups = 2},
+    // Rows that groups sort beforehand: some of them, one and several at once.
+    {.items = 8, .rows = 9, .columns = 6, .sorted = 64, .sort_items = 8, .sort_rows = 4},
     // The least of all, for small products.
     {.items = 2, .rows = 1, .columns = 1},
     {.items = 1, .rows = 1, .columns = 1},

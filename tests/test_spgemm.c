@@ -3,194 +3,8 @@
 // tilings as for a CPU and for a GPU; what is refused, scratch memory and events.
 #include <math.h>
 
-#include "format_case.h"
 #include "matrix_files.h"
-#include "scalar.h"
-#include "sparse/spgemm_plan.h"
-#include "spgemm_case.h"
-#include "tiling_text.h"
-
-static weft_context *ctx;
-static cl_command_queue queue;
-static bool is_reduced;
-
-typedef struct product_case {
-    uint64_t seed;
-    pattern_kind a_kind, b_kind;
-    int64_t m, k, n, a_nnz, b_nnz;
-    weft_dtype dtype, wide[3], narrow[3]; // data types of offsets and of indices: A, B, C
-    int64_t start;
-    bool in_fractions; // not whole numbers, of which sums are exact
-    bool in_tenths;    // all of them 0.1
-    const weft_spgemm_tiling *tiling;
-} product_case;
-
-typedef struct operands {
-    pattern patterns[3]; // A, B, C
-    device_pattern there[3];
-    guarded values[3];
-    char *numbers[2]; // of A and B
-    double *sums, *magnitudes;
-    size_t size;
-} operands;
-
-static weft_dtype dtype_or(weft_dtype dtype, weft_dtype fallback)
-{
-    return dtype ? dtype : fallback;
-}
-
-// ---- operands
-
-// A dense row at a time.
-static void multiply(operands *o, weft_dtype dtype)
-{
-    const pattern *A = &o->patterns[0], *B = &o->patterns[1];
-    pattern *C = &o->patterns[2];
-    *C = pattern_of_cells(A->n_rows, B->n_cols, 0);
-    o->sums = new_array(A->n_rows * B->n_cols, sizeof(double));
-    o->magnitudes = new_array(A->n_rows * B->n_cols, sizeof(double));
-    double *sum = new_array(B->n_cols, sizeof(double)),
-           *size = new_array(B->n_cols, sizeof(double));
-    bool *met = new_array(B->n_cols, sizeof(bool));
-    for (int64_t row = 0; row < A->n_rows; row++) {
-        for (int64_t column = 0; column < B->n_cols; column++)
-            sum[column] = size[column] = 0, met[column] = false;
-        for (int64_t e = A->offsets[row]; e < A->offsets[row + 1]; e++)
-            for (int64_t g = B->offsets[A->columns[e]]; g < B->offsets[A->columns[e] + 1]; g++) {
-                const double x =
-                    scalar_get(dtype, o->numbers[0], e) * scalar_get(dtype, o->numbers[1], g);
-                sum[B->columns[g]] = met[B->columns[g]] ? sum[B->columns[g]] + x : x;
-                size[B->columns[g]] += fabs(x);
-                met[B->columns[g]] = true;
-            }
-        for (int64_t column = 0; column < B->n_cols; column++) {
-            if (!met[column])
-                continue;
-            o->sums[C->nnz] = sum[column];
-            o->magnitudes[C->nnz] = size[column];
-            C->columns[C->nnz++] = column;
-        }
-        C->offsets[row + 1] = C->nnz;
-    }
-    free(sum);
-    free(size);
-    free(met);
-}
-
-static char *draw(random_state *random, int64_t n, weft_dtype dtype, const product_case *of)
-{
-    char *numbers = new_array(n, weft_dtype_size(dtype));
-    for (int64_t i = 0; i < n; i++)
-        scalar_put(dtype, numbers, i,
-                   of->in_tenths      ? 0.1
-                   : of->in_fractions ? (double)random_float(random)
-                                      : (double)random_between(random, -2, 2));
-    return numbers;
-}
-
-// Takes the patterns over.
-static void operands_create(operands *o, pattern A, pattern B, const product_case *of)
-{
-    random_state random = {of->seed};
-    const weft_dtype dtype = dtype_or(of->dtype, WEFT_F32);
-    *o = (operands){.patterns = {A, B}, .size = weft_dtype_size(dtype)};
-    o->numbers[0] = draw(&random, A.nnz, dtype, of);
-    o->numbers[1] = draw(&random, B.nnz, dtype, of);
-    multiply(o, dtype);
-    for (int i = 0; i < 3; i++) {
-        o->there[i] =
-            device_pattern_create(ctx, &o->patterns[i], i < 2, dtype_or(of->wide[i], WEFT_I32),
-                                  dtype_or(of->narrow[i], WEFT_I32), of->start);
-        o->values[i] = guarded_create(ctx, i < 2 ? o->numbers[i] : NULL, o->patterns[i].nnz,
-                                      o->size, of->start);
-        o->there[i].csr.dtype = dtype;
-        o->there[i].csr.values = o->values[i].buffer;
-        o->there[i].csr.values_start = of->start;
-    }
-}
-
-static void operands_destroy(operands *o)
-{
-    for (int i = 0; i < 3; i++) {
-        pattern_destroy(&o->patterns[i]);
-        device_pattern_destroy(&o->there[i]);
-        guarded_destroy(&o->values[i]);
-    }
-    free(o->numbers[0]);
-    free(o->numbers[1]);
-    free(o->sums);
-    free(o->magnitudes);
-}
-
-// Each product and each sum rounds once, by at most 2^-24 of what is summed so far. A long sum
-// loses no more than its products and its result do.
-static void check_fractions(const operands *o, bool is_long)
-{
-    const guarded *g = &o->values[2];
-    float *got = new_array((int64_t)g->bytes, 1);
-    clEnqueueReadBuffer(queue, g->buffer, CL_TRUE, 0, g->bytes, got, 0, NULL, NULL);
-    for (int64_t e = 0; e < g->n; e++) {
-        const double off = fabs((double)got[g->start + e] - o->sums[e]);
-        const double n = is_long ? 4 : (double)(o->patterns[0].nnz + 2);
-        if (!(off <= n * 0x1p-24 * o->magnitudes[e]))
-            fail_msg("entry %d: %g, not %g", (int)e, (double)got[g->start + e], o->sums[e]);
-    }
-    free(got);
-}
-
-static void check(const operands *o, const product_case *of)
-{
-    const weft_dtype dtype = dtype_or(of->dtype, WEFT_F32);
-    device_pattern_check(&o->there[2], queue, &o->patterns[2]);
-    if (of->in_fractions || of->in_tenths) {
-        check_fractions(o, of->in_tenths);
-        return;
-    }
-    char *want = new_array(o->patterns[2].nnz, o->size);
-    for (int64_t e = 0; e < o->patterns[2].nnz; e++)
-        scalar_put(dtype, want, e, o->sums[e]);
-    guarded_check(&o->values[2], queue, want, "values");
-    free(want);
-}
-
-// Both steps, with scratch memory of exactly the size that is asked for.
-static void call(operands *o, const product_case *of, bool wants_nnz)
-{
-    const weft_csr *A = &o->there[0].csr, *B = &o->there[1].csr;
-    weft_csr C = o->there[2].csr;
-    weft_spgemm_params params = *WEFT_SPGEMM(.tiling = TILING_TEXT(spgemm, of->tiling));
-    size_t bytes;
-    int64_t nnz = -1;
-    C.nnz = -5; // nobody knows yet
-    assert_ok(weft_spgemm_workspace(ctx, A, B, &C, &params, &bytes));
-    params.workspace = bytes > 0 ? new_workspace(ctx, bytes) : NULL;
-    assert_ok(weft_spgemm_count(ctx, queue, A, B, &C, wants_nnz ? &nnz : NULL, &params));
-    if (wants_nnz)
-        assert_int_equal(nnz, o->patterns[2].nnz);
-    C.nnz = o->patterns[2].nnz;
-    assert_ok(weft_spgemm(ctx, queue, A, B, &C, &params));
-    if (params.workspace)
-        clReleaseMemObject(params.workspace);
-}
-
-static void run_patterns(pattern A, pattern B, const product_case *of)
-{
-    operands o;
-    operands_create(&o, A, B, of);
-    call(&o, of, of->seed % 2);
-    check(&o, of);
-    operands_destroy(&o);
-}
-
-static void run(const product_case *of)
-{
-    if (of->tiling && !takes_groups_of(of->tiling->items))
-        return;
-    random_state random = {of->seed};
-    const pattern A = pattern_create(&random, of->a_kind, of->m, of->k, of->a_nnz);
-    const pattern B = pattern_create(&random, of->b_kind, of->k, of->n, of->b_nnz);
-    run_patterns(A, B, of);
-}
+#include "spgemm_product.h"
 
 // ---- products
 
@@ -200,7 +14,8 @@ static void test_every_small_pattern(void **state)
     const uint64_t step = is_reduced ? 7 : 1;
     for (uint64_t a = 0; a < 64; a += step)
         for (uint64_t b = 0; b < 64; b += step) {
-            const product_case of = {.seed = a + b, .tiling = &tilings[(a + b) % N_TILINGS]};
+            const product_case of = {.seed = a + b,
+                                     .tiling = &tilings[(a / step + b / step) % N_TILINGS]};
             run_patterns(pattern_of_cells(2, 3, a), pattern_of_cells(3, 2, b), &of);
         }
 }
@@ -296,31 +111,16 @@ static void test_few_products_in_many_columns(void **state)
 
 enum { SORTED_COLUMNS = 30000 }; // many for each product
 
-// The result by of->tiling, which the caller frees.
-static char *result_of(operands *o, const product_case *of)
-{
-    const guarded *g = &o->values[2];
-    call(o, of, false);
-    check(o, of);
-    char *result = new_array((int64_t)g->bytes, 1);
-    clEnqueueReadBuffer(queue, g->buffer, CL_TRUE, 0, g->bytes, result, 0, NULL, NULL);
-    return result;
-}
-
 // The bits of of->tiling, with products sorted up to each length.
 static void check_sorted(operands *o, const product_case *of)
 {
     char *const want = result_of(o, of);
-    char *const numbers = want + o->values[2].start * (int64_t)o->size;
     for (int sorted = 16; sorted <= 1024; sorted *= 4) {
         weft_spgemm_tiling tiling = *of->tiling;
         tiling.sorted = sorted;
         product_case by = *of;
         by.tiling = &tiling;
-        guarded_restore(&o->values[2], queue);
-        call(o, &by, false);
-        device_pattern_check(&o->there[2], queue, &o->patterns[2]);
-        guarded_check(&o->values[2], queue, numbers, "the bits of marks");
+        check_bits(o, &by, want);
     }
     free(want);
 }
@@ -544,9 +344,10 @@ static void test_what_is_refused(void **state)
     const weft_spgemm_tiling wide = {.items = 1, .rows = 1, .columns = 32769};
     const weft_spgemm_tiling none = {.items = 1, .rows = 0, .columns = 1};
     weft_spgemm_tiling shared[] = {tilings[3], tilings[3], tilings[3], tilings[3], tilings[3]};
-    weft_spgemm_tiling sorted[] = {tilings[0], tilings[0], tilings[1]};
+    weft_spgemm_tiling sorted[] = {tilings[0], tilings[0], tilings[1], tilings[0]};
     sorted[0].sorted = 24;
     sorted[1].sorted = sorted[2].sorted = 16;
+    sorted[3].sort_items = 4;
     shared[0].long_from = -1;
     shared[1].long_from = 262145;
     shared[2].long_columns = 48;
@@ -564,7 +365,9 @@ static void test_what_is_refused(void **state)
         REFUSE(i, WEFT_BAD_ARGUMENT, "tiling.sorted is 24: 0, or", FORCE(&sorted[0]));
         REFUSE(i, WEFT_BAD_ARGUMENT, "tiling.sorted is 16: at most half of columns, 4, and",
                FORCE(&sorted[1]));
-        REFUSE(i, WEFT_BAD_ARGUMENT, "tiling.sorted is 16: 0, or", FORCE(&sorted[2]));
+        REFUSE(i, WEFT_BAD_ARGUMENT, "tiling.sort_items is 0: a power of two", FORCE(&sorted[2]));
+        REFUSE(i, WEFT_BAD_ARGUMENT, "tiling.sort_items is 4, sort_rows 0: 0 is wanted",
+               FORCE(&sorted[3]));
         REFUSE(i, WEFT_BAD_ARGUMENT, "tiling.long_from is -1", FORCE(&shared[0]));
         REFUSE(i, WEFT_BAD_ARGUMENT, "tiling.long_from is 262145", FORCE(&shared[1]));
         REFUSE(i, WEFT_BAD_ARGUMENT, "tiling.long_columns is 48", FORCE(&shared[2]));

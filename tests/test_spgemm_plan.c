@@ -35,8 +35,8 @@ static void every_plan_is_sound(void **state)
     (void)state;
     random_state random = {6};
     int n_shared = 0; // plans in which rows may be long
-    int n_single = 0; // of groups of one item
-    int n_sorted = 0; // of these, in which rows may be sorted
+    int n_sorted = 0; // in which rows may be sorted
+    int n_by_groups = 0;
     for (int i = 0; i < N_RANDOM; i++) {
         const weft_limits *limits = weft_profile_at((size_t)i % weft_profile_count());
         const weft_spgemm_problem problem = random_problem(&random);
@@ -44,12 +44,13 @@ static void every_plan_is_sound(void **state)
         if (weft_spgemm_tiling_check(&t, limits, &problem) != WEFT_OK)
             fail_msg("%s: %s", limits->name, weft_last_error());
         assert_true(limits->vector_width == 1 || t.items == 1);
-        assert_true(t.items == 1 || t.sorted == 0);
+        assert_true((t.items > 1 && t.sorted > 0) == (t.sort_items > 0));
+        n_by_groups += t.sort_items > 0;
         n_shared += t.long_from > 0;
-        n_single += t.items == 1;
         n_sorted += t.sorted > 0;
     }
-    assert_in_range(n_sorted, n_single / 20, n_single - n_single / 20);
+    assert_in_range(n_sorted, N_RANDOM / 20, N_RANDOM - N_RANDOM / 20);
+    assert_in_range(n_by_groups, N_RANDOM / 20, N_RANDOM - N_RANDOM / 20);
     assert_in_range(n_shared, N_RANDOM / 20, N_RANDOM - N_RANDOM / 20);
 }
 
@@ -92,6 +93,62 @@ static void products_are_sorted_where_keys_have_room(void **state)
     }
 }
 
+// Twice the average row, 256 at least: the longer, the more items a group has, and the shorter, the
+// more rows it sorts at once, as far as keys of 32 bits and local memory go.
+static void groups_sort_rows(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t n, row; // entries of a row of both factors
+        weft_dtype dtype;
+        int sorted, items, rows;
+    } cases[] = {
+        {100000, 41, WEFT_F32, 2048, 128, 1}, {100000, 41, WEFT_F64, 0, 0, 0},
+        {100000, 30, WEFT_F64, 1024, 64, 1},  {500000, 3, WEFT_F32, 256, 32, 32},
+        {100000, 8, WEFT_F32, 256, 32, 4},    {5000000, 3, WEFT_F32, 256, 32, 2},
+        {1 << 24, 3, WEFT_F32, 256, 32, 1},   {1 << 26, 3, WEFT_F32, 64, 32, 1},
+        {100000, 46, WEFT_F32, 0, 0, 0},
+    };
+    const weft_limits *gpu = weft_profile_find("nvidia-h100");
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const int64_t m = 4096, nnz = m * cases[i].row;
+        const weft_spgemm_problem problem = {m, m, cases[i].n, nnz, nnz, cases[i].dtype};
+        const weft_spgemm_tiling t = weft_spgemm_tiling_for(gpu, &problem);
+        if (t.sorted != cases[i].sorted || t.sort_items != cases[i].items ||
+            t.sort_rows != cases[i].rows)
+            fail_msg("case %d: sorted %d, sort_items %d, sort_rows %d", (int)i, t.sorted,
+                     t.sort_items, t.sort_rows);
+    }
+}
+
+static void groups_that_cannot_sort(void **state)
+{
+    (void)state;
+    weft_limits little = *weft_profile_find("nvidia-h100");
+    little.local_bytes = 16384;
+    const weft_spgemm_problem wide = {3, 4, 1 << 24, 12, 20, WEFT_F32};
+    weft_spgemm_tiling t = {
+        .items = 32, .rows = 1, .columns = 1, .sorted = 512, .sort_items = 64, .sort_rows = 1};
+    expect(
+        weft_spgemm_tiling_check(&t, &little, &wide), WEFT_BAD_ARGUMENT,
+        "tiling.sorted is 512: with sort_rows 1 and 16777216 columns of C a key has more than 32");
+    t.sorted = 256;
+    assert_int_equal(weft_spgemm_tiling_check(&t, &little, &wide), WEFT_OK);
+    t.sort_rows = 2;
+    expect(weft_spgemm_tiling_check(&t, &little, &wide), WEFT_BAD_ARGUMENT, "with sort_rows 2 and");
+    t.sort_rows = 128;
+    expect(weft_spgemm_tiling_check(&t, &little, &wide), WEFT_BAD_ARGUMENT,
+           "tiling.sort_rows is 128: a power of two up to sort_items, 64, is wanted");
+    t.sort_rows = t.sort_items = 1;
+    expect(weft_spgemm_tiling_check(&t, &little, &wide), WEFT_BAD_ARGUMENT,
+           "tiling.sort_items is 1: 2 or more");
+    const weft_spgemm_problem some = {3, 4, 5, 12, 20, WEFT_F32};
+    t.sort_items = 64;
+    t.sorted = 1024;
+    expect(weft_spgemm_tiling_check(&t, &little, &some), WEFT_BAD_ARGUMENT,
+           "tiling.sorted 1024 and sort_items 64 require 17688 bytes; local memory has 16384");
+}
+
 static void plans_are_told_in_a_line(void **state)
 {
     (void)state;
@@ -112,6 +169,8 @@ int main(void)
         cmocka_unit_test(every_plan_is_sound),
         cmocka_unit_test(local_memory_is_bounded),
         cmocka_unit_test(products_are_sorted_where_keys_have_room),
+        cmocka_unit_test(groups_sort_rows),
+        cmocka_unit_test(groups_that_cannot_sort),
         cmocka_unit_test(plans_are_told_in_a_line),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -75,25 +75,27 @@ INLINE int count_stretch(const factors *f, long row, int n_products, const stret
     return next;
 }
 
-kernel GROUP void spgemm_count(COUNT_PARAMETERS(DECLARE, COMMA), FACTORS, NOTES, OFFSETS(SOLE_OUT),
-                               MARKS)
+kernel GROUP void spgemm_count(COUNT_PARAMETERS(DECLARE, COMMA), FACTORS, LEFT(IN), NOTES,
+                               OFFSETS(SOLE_OUT), MARKS)
 {
     ROWS_OF_GROUP(rows, n_rows);
     GET_FACTORS;
     GET_ITEM_GROUP(item);
     stretch s = new_stretch(n_cols, marks, words, 0, 0, 0, item);
-    for (long row = first_row; row < last_row; ++row) {
+    const long last_left_row = LAST_LEFT_ROW;
+    for (long row = first_row; row < last_left_row; ++row) {
         const int n_products = products_of_row(&f, row, group);
         fetch_row(&f, row + 1, last_row, false);
+        const bool is_done = is_sorted_by_group(&f, row, n_products, sorted);
         const bool is_noted =
-            note_row(notes + notes_start, most_noted, row, IS_LONG(n_products), group);
+            note_row(notes + notes_start, most_noted, row, !is_done && IS_LONG(n_products), group);
         NUMBER n = 0, total;
-        for (int from = is_noted ? n_cols : 0; from < n_cols;) {
+        for (int from = is_done || is_noted ? n_cols : 0; from < n_cols;) {
             begin_stretch(&s, from, n_cols, n_products);
             from = count_stretch(&f, row, n_products, &s, &n, group);
         }
         sum_before(n, item, nodes, &total);
-        if (item == 0 && !is_noted)
+        if (item == 0 && !is_done && !is_noted)
             c_offsets[c_offsets_start + row] = total;
     }
 }

@@ -176,7 +176,8 @@ INLINE bool is_sorted(const factors *f, long row, int n_products, int n_cols, in
 }
 #endif
 
-#define SPARSE_C OFFSETS(SOLE_IN), MARKS, ENTRIES_PARAMETERS(DECLARE, COMMA)
+#define SPARSE_C                                                                                   \
+    OFFSETS(SOLE_IN), MARKS, SUMS_PARAMETERS(DECLARE, COMMA), ENTRIES_PARAMETERS(DECLARE, COMMA)
 
 // The entries of a row after the first `before`.
 #define ENTRIES(row, before)                                                                       \
@@ -185,19 +186,21 @@ INLINE bool is_sorted(const factors *f, long row, int n_products, int n_cols, in
             c_offsets[c_offsets_start + (row)] + (before), c_offsets[c_offsets_start + (row) + 1]  \
     }
 
-kernel GROUP void spgemm_fill(FILL_PARAMETERS(DECLARE, COMMA), FACTORS, NOTES, SPARSE_C)
+kernel GROUP void spgemm_fill(FILL_PARAMETERS(DECLARE, COMMA), FACTORS, LEFT(IN), NOTES, SPARSE_C)
 {
     ROWS_OF_GROUP(rows, n_rows);
     GET_FACTORS;
     GET_ITEM_GROUP(item);
     stretch s = new_stretch(n_cols, marks, words, ranks, sums, columns, item);
-    for (long row = first_row; row < last_row; ++row) {
+    const long last_left_row = LAST_LEFT_ROW;
+    for (long row = first_row; row < last_left_row; ++row) {
         const int n_products = products_of_row(&f, row, group);
         fetch_row(&f, row + 1, last_row, true);
+        const bool is_done = is_sorted_by_group(&f, row, n_products, sorted);
         const bool is_noted =
-            note_row(notes + notes_start, most_noted, row, IS_LONG(n_products), group);
+            note_row(notes + notes_start, most_noted, row, !is_done && IS_LONG(n_products), group);
         const entries to = ENTRIES(row, 0);
-        int first = is_noted ? n_cols : 0, last = n_cols;
+        int first = is_done || is_noted ? n_cols : 0, last = n_cols;
 #if ITEMS == 1
         const bool is_few = !is_noted && is_sorted(&f, row, n_products, n_cols, sorted, columns);
         const int bits = 31 - (int)clz(sorted);

@@ -10,6 +10,7 @@
     AND P(INT, n_cols)                                                                             \
     AND P(LONG, rows)                                                                              \
     AND P(INT, words)                                                                              \
+    AND P(INT, sorted)                                                                             \
     AND P(INT, long_from)
 
 #define FILL_PARAMETERS(P, AND)                                                                    \
@@ -20,6 +21,14 @@
     AND P(INT, words)                                                                              \
     AND P(INT, sorted)                                                                             \
     AND P(INT, long_from)
+
+// Of rows whose products are sorted by groups; a column of C has so many bits.
+#define SORT_PARAMETERS(P, AND)                                                                    \
+    P(LONG, n_rows)                                                                                \
+    AND P(LONG, rows)                                                                              \
+    AND P(INT, sorted)                                                                             \
+    AND P(INT, sort_rows)                                                                          \
+    AND P(INT, column_bits)
 
 #define DENSE_PARAMETERS(P, AND)                                                                   \
     P(LONG, n_rows)                                                                                \
@@ -70,15 +79,27 @@
 // IN or OUT: [noted row][chunk].
 #define COUNTS_PARAMETERS(P, AND, ACCESS) P(ACCESS(NUMBER), counts) AND P(LONG, counts_start)
 
+// IN or OUT: for each group of rows, how many were not sorted.
+#define LEFT_PARAMETERS(P, AND, ACCESS) P(ACCESS(int), left) AND P(LONG, left_start)
+
 // SOLE_IN or SOLE_OUT: of C.
 #define OFFSETS_PARAMETERS(P, AND, ACCESS) P(ACCESS(NUMBER), c_offsets) AND P(LONG, c_offsets_start)
 
 #define MARKS_PARAMETERS(P, AND) P(LOCAL(mark_word), marks)
 
-#define ENTRIES_PARAMETERS(P, AND)                                                                 \
+#define SUMS_PARAMETERS(P, AND)                                                                    \
     P(LOCAL(int), ranks)                                                                           \
-    AND P(LOCAL(ACC), sums)                                                                        \
-    AND P(SOLE_OUT(C_INDEX), c_indices)                                                            \
+    AND P(LOCAL(ACC), sums)
+
+#define KEYS_PARAMETERS(P, AND) P(LOCAL(uint), keys)
+
+#define PRODUCTS_PARAMETERS(P, AND)                                                                \
+    P(LOCAL(ACC), a_factors)                                                                       \
+    AND P(LOCAL(ACC), b_factors)                                                                   \
+    AND P(LOCAL(ushort), heads)
+
+#define ENTRIES_PARAMETERS(P, AND)                                                                 \
+    P(SOLE_OUT(C_INDEX), c_indices)                                                                \
     AND P(LONG, c_indices_start)                                                                   \
     AND P(SOLE_OUT(T), c_values)                                                                   \
     AND P(LONG, c_values_start)

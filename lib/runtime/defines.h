@@ -51,7 +51,7 @@ extern const weft_source weft_source_csr_dense, weft_source_csr_transpose, weft_
     weft_source_probe, weft_source_reduce, weft_source_scan, weft_source_sddmm,
     weft_source_sddmm_sparse, weft_source_softmax, weft_source_softmax_backward,
     weft_source_sparse_attention, weft_source_sparse_gather, weft_source_sparse_softmax,
-    weft_source_spgemm_count, weft_source_spgemm_dense, weft_source_spgemm_fill, weft_source_spmm,
-    weft_source_spmm_max_min, weft_source_trial;
+    weft_source_spgemm_count, weft_source_spgemm_dense, weft_source_spgemm_fill,
+    weft_source_spgemm_sort, weft_source_spmm, weft_source_spmm_max_min, weft_source_trial;
 
 #endif

@@ -25,8 +25,8 @@ typedef struct weft_spgemm_numbers {
     double alpha, beta;
 } weft_spgemm_numbers;
 
-// Scratch memory has the notes of long rows, the counts of their chunks of adjacent columns, and
-// the sums of the scan.
+// Scratch memory has how many rows each group did not sort, the notes of long rows, the counts of
+// their chunks of adjacent columns, and the sums of the scan.
 typedef struct weft_spgemm_state {
     weft_state head;
     weft_spgemm_problem problem;
@@ -35,15 +35,24 @@ typedef struct weft_spgemm_state {
     bool is_scaling;              // C = beta C
     weft_spgemm_tiling tiling;    // from the check where the caller forces it, else from the plan
     int64_t n_row_blocks;         // of rows
+    bool has_sorted;              // groups sort rows of few products
     bool has_long;                // there may be long rows
     int64_t chunk, n_chunks;      // columns; of a row
     int64_t share;                // chunks of a group that counts
     weft_scan scan;               // of the rows' lengths, where they are counted
-    int64_t notes, counts, sums;
-    weft_kernel *rows, *start, *count_long, *join_long, *fill_long, *dense_long;
+    int64_t left, notes, counts, sums;
+    weft_kernel *rows, *sorted, *start, *count_long, *join_long, *fill_long, *dense_long;
 } weft_spgemm_state;
 
 // Hook of all three operations.
 weft_status weft_spgemm_check(void *state, const weft_call *call);
+
+// Run hooks, for each step one: spgemm_steps.c.
+weft_status weft_spgemm_run_count(weft_launch *launch, const void *state, const weft_call *call,
+                                  cl_mem scratch);
+weft_status weft_spgemm_run_fill(weft_launch *launch, const void *state, const weft_call *call,
+                                 cl_mem scratch);
+weft_status weft_spgemm_run_dense(weft_launch *launch, const void *state, const weft_call *call,
+                                  cl_mem scratch);
 
 #endif

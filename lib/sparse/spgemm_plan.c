@@ -28,6 +28,8 @@ enum {
     SPREAD_MARKS = 8,      // for each sum: with their ranks they are half as large as f32 sums
     VECTORIZED_MARKS = 32, // one item reads only words that have any
     SPREAD_ITEMS = 32,     // of a group
+    LEAST_SORTED = 256,    // 8 products for each of these: what an item exchanges at a time
+    ITEM_SORTED = 16,      // products of an item, of larger groups
     GROUP_PRODUCTS = 4096, // that pay for a group
     LONG_PRODUCTS = 4096,  // that pay for several
     TASKS = 8,             // groups for each that can be resident
@@ -112,6 +114,59 @@ static int sorted_for(const weft_spgemm_tiling *tiling, const weft_spgemm_proble
     return products;
 }
 
+int weft_spgemm_column_bits(int64_t n)
+{
+    int bits = 0;
+    while (INT64_C(1) << bits < n)
+        bits++;
+    return bits;
+}
+
+// A key of 32 bits has a product's row, of those sorted at once, its column and its number.
+static bool keys_fit(int64_t sorted, int64_t rows, int64_t n)
+{
+    return sorted * rows <= INT64_C(1) << (32 - weft_spgemm_column_bits(n));
+}
+
+// Of a group that sorts: products with their keys and both factors, and where an entry's begin; for
+// each item an entry of A and a row; and two numbers for sums.
+static int64_t sort_bytes(const weft_spgemm_problem *problem, int64_t sorted, int64_t items)
+{
+    const int64_t sum_bytes = weft_sum_bytes(problem->dtype);
+    const int64_t product_bytes = (int64_t)(sizeof(int32_t) + sizeof(int16_t)) + 2 * sum_bytes;
+    const int64_t item_bytes = 3 * (int64_t)sizeof(int64_t) + 6 * (int64_t)sizeof(int32_t);
+    return sorted * product_bytes + items * (item_bytes + sum_bytes) + 3 * (int64_t)sizeof(int64_t);
+}
+
+// A power of two: the more products a group sorts, the more items it has.
+static int sort_items_for(const weft_limits *limits, int64_t sorted)
+{
+    const int64_t wanted = max_i64(sorted / ITEM_SORTED, max_i64(SPREAD_ITEMS, limits->warp));
+    return (int)min_i64(wanted, weft_items_for(limits));
+}
+
+// Rows of twice the average are sorted, if local memory has room for more than one such group. Rows
+// are sorted together where they are short.
+static void sort_short_rows(weft_spgemm_tiling *tiling, const weft_limits *limits,
+                            const weft_spgemm_problem *problem)
+{
+    const int64_t average = products_of_row(problem);
+    const int64_t room = local_bytes_of(limits) / 4 * 3;
+    int64_t sorted = min_i64(max_i64(pow2_up(2 * average), LEAST_SORTED), MAX_SORTED);
+    while (sorted >= MIN_SORTED &&
+           (!keys_fit(sorted, 1, problem->n) ||
+            sort_bytes(problem, sorted, sort_items_for(limits, sorted)) > room))
+        sorted /= 2;
+    if (sorted < max_i64(average, MIN_SORTED))
+        return;
+    tiling->sorted = (int)sorted;
+    tiling->sort_items = sort_items_for(limits, sorted);
+    int64_t rows = min_i64(tiling->sort_items, pow2_up(max_i64(sorted / average, 1)));
+    while (!keys_fit(sorted, rows, problem->n))
+        rows /= 2;
+    tiling->sort_rows = (int)rows;
+}
+
 // Groups share no rows where one has room for a sum for each column of C, or where no row can be
 // long.
 static void share_long_rows(weft_spgemm_tiling *tiling, const weft_limits *limits,
@@ -150,23 +205,57 @@ weft_spgemm_tiling weft_spgemm_tiling_for(const weft_limits *limits,
         .rows = (int)max_i64(rows, 1),
         .columns = (int)min_i64(wanted, room),
     };
-    tiling.sorted = sorted_for(&tiling, problem);
+    if (items > 1)
+        sort_short_rows(&tiling, limits, problem);
+    else
+        tiling.sorted = sorted_for(&tiling, problem);
     share_long_rows(&tiling, limits, problem);
     return tiling;
 }
 
-static weft_status sorted_check(const weft_spgemm_tiling *tiling,
+// One item has local memory for it; for a group there is more.
+static weft_status sort_check(const weft_spgemm_tiling *tiling, const weft_limits *limits,
+                              const weft_spgemm_problem *problem)
+{
+    const int items = tiling->sort_items, rows = tiling->sort_rows, sorted = tiling->sorted;
+    TRY(weft_items_check(items, "tiling.sort_items", limits, "spgemm"));
+    if (items < 2)
+        return fail(WEFT_BAD_ARGUMENT, "spgemm: tiling.sort_items is 1: 2 or more are wanted");
+    if (!is_pow2_upto(rows, items))
+        return fail(WEFT_BAD_ARGUMENT,
+                    "spgemm: tiling.sort_rows is %d: a power of two up to sort_items, %d, is "
+                    "wanted",
+                    rows, items);
+    if (!keys_fit(sorted, rows, problem->n))
+        return fail(WEFT_BAD_ARGUMENT,
+                    "spgemm: tiling.sorted is %d: with sort_rows %d and %" PRId64
+                    " columns of C a key has more than 32 bits",
+                    sorted, rows, problem->n);
+    const int64_t bytes = sort_bytes(problem, sorted, items);
+    if ((uint64_t)bytes > limits->local_bytes)
+        return fail(WEFT_BAD_ARGUMENT,
+                    "spgemm: tiling.sorted %d and sort_items %d require %" PRId64
+                    " bytes; local memory has %zu",
+                    sorted, items, bytes, limits->local_bytes);
+    return WEFT_OK;
+}
+
+static weft_status sorted_check(const weft_spgemm_tiling *tiling, const weft_limits *limits,
                                 const weft_spgemm_problem *problem)
 {
     const int sorted = tiling->sorted;
-    if (sorted == 0)
-        return WEFT_OK;
-    if (tiling->items > 1 || sorted < MIN_SORTED || !is_pow2_upto(sorted, MAX_SORTED))
+    if (sorted != 0 && (sorted < MIN_SORTED || !is_pow2_upto(sorted, MAX_SORTED)))
         return fail(WEFT_BAD_ARGUMENT,
-                    "spgemm: tiling.sorted is %d: 0, or for one item a power of two from %d to %d "
-                    "is wanted",
+                    "spgemm: tiling.sorted is %d: 0, or a power of two from %d to %d is wanted",
                     sorted, MIN_SORTED, MAX_SORTED);
-    if (!can_sort(sorted, tiling->columns, problem->n))
+    if (sorted > 0 && tiling->items > 1)
+        return sort_check(tiling, limits, problem);
+    if (tiling->sort_items != 0 || tiling->sort_rows != 0)
+        return fail(WEFT_BAD_ARGUMENT,
+                    "spgemm: tiling.sort_items is %d, sort_rows %d: 0 is wanted where one item "
+                    "sorts, or none",
+                    tiling->sort_items, tiling->sort_rows);
+    if (sorted > 0 && !can_sort(sorted, tiling->columns, problem->n))
         return fail(WEFT_BAD_ARGUMENT,
                     "spgemm: tiling.sorted is %d: at most half of columns, %d, and 2^32 by %" PRId64
                     " columns of C is wanted",
@@ -216,7 +305,7 @@ weft_status weft_spgemm_tiling_check(const weft_spgemm_tiling *tiling, const wef
     if (tiling->columns < 1 || tiling->columns > MAX_COLUMNS)
         return fail(WEFT_BAD_ARGUMENT, "spgemm: tiling.columns is %d: 1 to %d is wanted",
                     tiling->columns, MAX_COLUMNS);
-    TRY(sorted_check(tiling, problem));
+    TRY(sorted_check(tiling, limits, problem));
     TRY(long_check(tiling));
     TRY(memory_check(tiling->columns, "columns", tiling, limits, problem));
     return tiling->long_from > 0
@@ -229,6 +318,7 @@ weft_status weft_spgemm_tiling_check(const weft_spgemm_tiling *tiling, const wef
 static const weft_tiling_field fields[] = {
     TILING_FIELD(weft_spgemm_tiling, items),       TILING_FIELD(weft_spgemm_tiling, rows),
     TILING_FIELD(weft_spgemm_tiling, columns),     TILING_FIELD(weft_spgemm_tiling, sorted),
+    TILING_FIELD(weft_spgemm_tiling, sort_items),  TILING_FIELD(weft_spgemm_tiling, sort_rows),
     TILING_FIELD(weft_spgemm_tiling, long_from),   TILING_FIELD(weft_spgemm_tiling, long_columns),
     TILING_FIELD(weft_spgemm_tiling, long_groups),
 };

@@ -23,8 +23,11 @@ typedef struct weft_spgemm_tiling {
     int columns;      // sums that a group has local memory for, 1 to 32768, beside marks for at
                       // least 8 times as many columns, or for one item 32 times; to count entries
                       // it has marks alone, for 32 times as many columns, or 64 times
-    int sorted;       // products of a row up to which they are sorted, to fill rows with fewer than
-                      // one for each 8 columns: 0, or for one item a power of two, 16 to 4096
+    int sorted;       // products of a row up to which they are sorted: 0, or a power of two, 16 to
+                      // 4096. One item does so to fill rows with fewer than one for each 8 columns
+    int sort_items;   // if there are several items, those of a group that sorts: a power of two
+    int sort_rows;    // that such a group sorts at once, if they have up to `sorted` products
+                      // together: a power of two up to sort_items
     int long_from;    // products, up to 262144; 0: no row is long, and the next two are not used
     int long_columns; // a power of two, 64 to 65536: as `columns`
     int long_groups;  // 1 to 256, at most: each has a multiple of `long_columns`
@@ -53,6 +56,9 @@ int64_t weft_spgemm_words(int64_t sums, int items);
 
 // Local memory for so many words of marks.
 int64_t weft_spgemm_marks_bytes(int64_t words, int items);
+
+// Bits of a number of so many columns.
+int weft_spgemm_column_bits(int64_t n);
 
 enum {
     WEFT_SPGEMM_LEAST_LONG = 64,         // columns: groups that share a row have whole words
