@@ -16,11 +16,17 @@ static const weft_spgemm_tiling tilings[] = {
     // Rows that groups share, from the first product on and later; chunks of one stretch and more.
     {.items = 1, .rows = 4, .columns = 4, .long_from = 1, .long_columns = 64, .long_groups = 7},
     {.items = 8, .rows = 2, .columns = 6, .long_from = 9, .long_columns = 64, .long_groups = 2},
-    // Rows that groups sort beforehand: some of them, one and several at once.
-    {.items = 8, .rows = 9, .columns = 6, .sorted = 64, .sort_items = 8, .sort_rows = 4},
     // The least of all, for small products.
     {.items = 2, .rows = 1, .columns = 1},
     {.items = 1, .rows = 1, .columns = 1},
+    // Rows of a sparse C that groups sort beforehand, several at once.
+    {.items = 8,
+     .rows = 9,
+     .columns = 6,
+     .sorted = 64,
+     .sort_items = 8,
+     .sort_rows = 4,
+     .sort_counts = true},
 };
 
 // For a C that is wider than a group has room for.
@@ -38,7 +44,8 @@ static const int64_t small_shapes[][5] = {
 
 enum {
     N_TILINGS = sizeof(tilings) / sizeof(tilings[0]),
-    N_USUAL = N_TILINGS - 2,
+    N_DENSE = N_TILINGS - 1, // where none are sorted
+    N_USUAL = N_DENSE - 2,
     N_SHAPES = sizeof(small_shapes) / sizeof(small_shapes[0]),
 };
 

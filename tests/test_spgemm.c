@@ -366,7 +366,7 @@ static void test_what_is_refused(void **state)
         REFUSE(i, WEFT_BAD_ARGUMENT, "tiling.sorted is 16: at most half of columns, 4, and",
                FORCE(&sorted[1]));
         REFUSE(i, WEFT_BAD_ARGUMENT, "tiling.sort_items is 0: a power of two", FORCE(&sorted[2]));
-        REFUSE(i, WEFT_BAD_ARGUMENT, "tiling.sort_items is 4, sort_rows 0: 0 is wanted",
+        REFUSE(i, WEFT_BAD_ARGUMENT, "tiling.sort_items is 4, sort_rows 0, sort_counts 0: 0 is",
                FORCE(&sorted[3]));
         REFUSE(i, WEFT_BAD_ARGUMENT, "tiling.long_from is -1", FORCE(&shared[0]));
         REFUSE(i, WEFT_BAD_ARGUMENT, "tiling.long_from is 262145", FORCE(&shared[1]));

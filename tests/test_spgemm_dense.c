@@ -259,10 +259,11 @@ static void test_every_small_pattern(void **state)
     const uint64_t step = is_reduced ? 7 : 1;
     for (uint64_t a = 0; a < 64; a += step)
         for (uint64_t b = 0; b < 64; b += step) {
+            const uint64_t i = a / step, j = b / step; // so that fewer cases meet all of these, too
             const product_case of = {.seed = a + b,
-                                     .layout = (layout)((a / N_TILINGS + b) % N_LAYOUTS),
-                                     .by = scales[(a + 2 * b) % N_SCALES],
-                                     .tiling = &tilings[(a + b) % N_TILINGS]};
+                                     .layout = (layout)((i / N_DENSE + j) % N_LAYOUTS),
+                                     .by = scales[(i + 2 * j) % N_SCALES],
+                                     .tiling = &tilings[(i + j) % N_DENSE]};
             run_patterns(pattern_of_cells(2, 3, a), pattern_of_cells(3, 2, b), &of);
         }
 }

@@ -86,16 +86,16 @@ kernel GROUP void spgemm_count(COUNT_PARAMETERS(DECLARE, COMMA), FACTORS, LEFT(I
     for (long row = first_row; row < last_left_row; ++row) {
         const int n_products = products_of_row(&f, row, group);
         fetch_row(&f, row + 1, last_row, false);
-        const bool is_done = is_sorted_by_group(&f, row, n_products, sorted);
-        const bool is_noted =
-            note_row(notes + notes_start, most_noted, row, !is_done && IS_LONG(n_products), group);
+        const bool is_theirs = is_of_others(notes + notes_start, most_noted, row,
+                                            is_sorted_by_group(&f, row, n_products, sorted),
+                                            IS_LONG(n_products), group);
         NUMBER n = 0, total;
-        for (int from = is_done || is_noted ? n_cols : 0; from < n_cols;) {
+        for (int from = is_theirs ? n_cols : 0; from < n_cols;) {
             begin_stretch(&s, from, n_cols, n_products);
             from = count_stretch(&f, row, n_products, &s, &n, group);
         }
         sum_before(n, item, nodes, &total);
-        if (item == 0 && !is_done && !is_noted)
+        if (item == 0 && !is_theirs)
             c_offsets[c_offsets_start + row] = total;
     }
 }

@@ -95,9 +95,9 @@ kernel GROUP void spgemm_dense(DENSE_PARAMETERS(DECLARE, COMMA), FACTORS, NOTES,
         const dense_row to = DENSE_ROW(row);
         const int n_products = alpha != 0 ? products_of_row(&f, row, group) : 0;
         fetch_row(&f, row + 1, last_product_row, true);
-        const bool is_noted =
-            note_row(notes + notes_start, most_noted, row, IS_LONG(n_products), group);
-        if (!is_noted) // not an empty range, for which one compiler runs out of registers
+        const bool is_theirs =
+            is_of_others(notes + notes_start, most_noted, row, false, IS_LONG(n_products), group);
+        if (!is_theirs) // not an empty range, for which one compiler runs out of registers
             put_range(&f, row, 0, n_cols, width_for(n_products, n_cols, columns, 1), columns, sums,
                       to, group);
     }

@@ -196,13 +196,13 @@ kernel GROUP void spgemm_fill(FILL_PARAMETERS(DECLARE, COMMA), FACTORS, LEFT(IN)
     for (long row = first_row; row < last_left_row; ++row) {
         const int n_products = products_of_row(&f, row, group);
         fetch_row(&f, row + 1, last_row, true);
-        const bool is_done = is_sorted_by_group(&f, row, n_products, sorted);
-        const bool is_noted =
-            note_row(notes + notes_start, most_noted, row, !is_done && IS_LONG(n_products), group);
+        const bool is_theirs = is_of_others(notes + notes_start, most_noted, row,
+                                            is_sorted_by_group(&f, row, n_products, sorted),
+                                            IS_LONG(n_products), group);
         const entries to = ENTRIES(row, 0);
-        int first = is_done || is_noted ? n_cols : 0, last = n_cols;
+        int first = is_theirs ? n_cols : 0, last = n_cols;
 #if ITEMS == 1
-        const bool is_few = !is_noted && is_sorted(&f, row, n_products, n_cols, sorted, columns);
+        const bool is_few = !is_theirs && is_sorted(&f, row, n_products, n_cols, sorted, columns);
         const int bits = 31 - (int)clz(sorted);
         if (is_few && fill_few(&f, row, n_products, bits, &s, to, &first, &last))
             continue;

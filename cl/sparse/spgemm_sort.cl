@@ -49,6 +49,7 @@ kernel GROUP void spgemm_count_sorted(SORT, FACTORS, LEFT(OUT), OFFSETS(SOLE_OUT
 INLINE ACC sum_of_keys(int first, int stop, const batch_shape *shape, batch_group group)
 {
     ACC sum = -(ACC)0; // so that the first product does not change
+#pragma unroll 1       // most columns have one product or two
     for (int i = first; i < stop; ++i) {
         const uint number = group.keys[place_of(i)] & (uint)(shape->most - 1);
         sum = multiply_add(group.a[number], group.b[number], sum);

@@ -44,9 +44,12 @@ static void plan_long(weft_spgemm_state *s)
 static void plan_sorted(weft_spgemm_state *s, weft_spgemm_step step)
 {
     weft_spgemm_tiling *t = &s->tiling;
-    if (step == WEFT_SPGEMM_TO_DENSE)
-        t->sorted = t->sort_items = t->sort_rows = 0; // all columns are written
-    s->has_sorted = t->sort_items > 0 && s->problem.m > 0;
+    if (step == WEFT_SPGEMM_TO_DENSE) { // all columns are written
+        t->sorted = t->sort_items = t->sort_rows = 0;
+        t->sort_counts = false;
+    }
+    s->has_sorted =
+        t->sort_items > 0 && s->problem.m > 0 && (step == WEFT_SPGEMM_FILL || t->sort_counts);
 }
 
 static void plan_scratch(weft_spgemm_state *s, weft_spgemm_step step)
@@ -98,13 +101,14 @@ static bool has_adjacent_columns(const weft_tensor *C)
     return C->stride[1] == 1 || C->shape[1] <= 1;
 }
 
-static weft_defines defines_of(const weft_spgemm_state *s, const weft_call *call, int items)
+static weft_defines defines_of(const weft_spgemm_state *s, const weft_call *call, int items,
+                               bool has_sorted)
 {
     const weft_csr A = weft_csr_with_defaults(weft_call_csr(call, WEFT_SPGEMM_A));
     const weft_csr B = weft_csr_with_defaults(weft_call_csr(call, WEFT_SPGEMM_B));
     weft_defines defines = {.length = 0};
     weft_defines_add(&defines, "ITEMS", items);
-    weft_defines_add(&defines, "SORTED", s->has_sorted);
+    weft_defines_add(&defines, "SORTED", has_sorted);
     weft_defines_add(&defines, "SHARED", s->has_long);
     weft_defines_add(&defines, "ROWS_AT_ONCE", WEFT_SPGEMM_AT_ONCE);
     weft_defines_add(&defines, "WORD", weft_spgemm_word(s->tiling.items));
@@ -135,7 +139,8 @@ static weft_status build_long(weft_spgemm_state *s, size_t *most, const weft_cal
     TRY(weft_kernel_narrow(&s->start, most, ctx, source, defines, "spgemm_start"));
     if (step == WEFT_SPGEMM_TO_DENSE)
         return weft_kernel_narrow(&s->dense_long, most, ctx, source, defines, "spgemm_dense_long");
-    TRY(weft_kernel_narrow(&s->count_long, most, ctx, count, defines, "spgemm_count_long"));
+    const weft_defines of_count = defines_of(s, call, s->tiling.items, s->tiling.sort_counts);
+    TRY(weft_kernel_narrow(&s->count_long, most, ctx, count, &of_count, "spgemm_count_long"));
     return step == WEFT_SPGEMM_COUNT
                ? weft_kernel_narrow(&s->join_long, most, ctx, source, defines, "spgemm_join_long")
                : weft_kernel_narrow(&s->fill_long, most, ctx, source, defines, "spgemm_fill_long");
@@ -143,7 +148,7 @@ static weft_status build_long(weft_spgemm_state *s, size_t *most, const weft_cal
 
 static weft_status build_sorted(weft_spgemm_state *s, size_t *most, const weft_call *call)
 {
-    const weft_defines defines = defines_of(s, call, s->tiling.sort_items);
+    const weft_defines defines = defines_of(s, call, s->tiling.sort_items, true);
     return weft_kernel_narrow(&s->sorted, most, call->ctx, &weft_source_spgemm_sort, &defines,
                               step_of(call) == WEFT_SPGEMM_COUNT ? "spgemm_count_sorted"
                                                                  : "spgemm_fill_sorted");
@@ -153,7 +158,7 @@ static weft_status build(void *state, const weft_call *call, size_t *most)
 {
     weft_spgemm_state *s = state;
     const weft_spgemm_step step = step_of(call);
-    const weft_defines defines = defines_of(s, call, s->tiling.items);
+    const weft_defines defines = defines_of(s, call, s->tiling.items, s->has_sorted);
     TRY(weft_kernel_narrow(&s->rows, most, call->ctx, programs[step].source, &defines,
                            programs[step].rows));
     if (s->has_sorted)

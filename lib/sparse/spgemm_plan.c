@@ -30,6 +30,12 @@ enum {
     SPREAD_ITEMS = 32,     // of a group
     LEAST_SORTED = 256,    // 8 products for each of these: what an item exchanges at a time
     ITEM_SORTED = 16,      // products of an item, of larger groups
+    // Warp instructions to count entries, about: by marks for each stretch of a row and for each
+    // product there; sorted for each batch of rows and for each product.
+    MARKED_STRETCH = 400,
+    MARKED_PRODUCT = 2,
+    SORTED_BATCH = 3000,
+    SORTED_PRODUCT = 12,
     GROUP_PRODUCTS = 4096, // that pay for a group
     LONG_PRODUCTS = 4096,  // that pay for several
     TASKS = 8,             // groups for each that can be resident
@@ -145,6 +151,19 @@ static int sort_items_for(const weft_limits *limits, int64_t sorted)
     return (int)min_i64(wanted, weft_items_for(limits));
 }
 
+// Whether it takes less to count the entries of an average row where products are sorted: marks are
+// swept for each stretch of columns that has any.
+static bool pays_to_count(const weft_spgemm_tiling *tiling, const weft_spgemm_problem *problem)
+{
+    const int64_t products = products_of_row(problem);
+    const int64_t word = weft_spgemm_word(tiling->items);
+    const int64_t width =
+        word * min_i64(max_i64(WEFT_SPGEMM_ROOM * products, WEFT_SPGEMM_LEAST), tiling->columns);
+    const int64_t stretches = min_i64(products, ceil_div(max_i64(problem->n, 1), width));
+    return stretches * (MARKED_STRETCH + MARKED_PRODUCT * products) >
+           SORTED_BATCH / tiling->sort_rows + SORTED_PRODUCT * products;
+}
+
 // Rows of twice the average are sorted, if local memory has room for more than one such group. Rows
 // are sorted together where they are short.
 static void sort_short_rows(weft_spgemm_tiling *tiling, const weft_limits *limits,
@@ -165,6 +184,7 @@ static void sort_short_rows(weft_spgemm_tiling *tiling, const weft_limits *limit
     while (!keys_fit(sorted, rows, problem->n))
         rows /= 2;
     tiling->sort_rows = (int)rows;
+    tiling->sort_counts = pays_to_count(tiling, problem);
 }
 
 // Groups share no rows where one has room for a sum for each column of C, or where no row can be
@@ -250,11 +270,11 @@ static weft_status sorted_check(const weft_spgemm_tiling *tiling, const weft_lim
                     sorted, MIN_SORTED, MAX_SORTED);
     if (sorted > 0 && tiling->items > 1)
         return sort_check(tiling, limits, problem);
-    if (tiling->sort_items != 0 || tiling->sort_rows != 0)
+    if (tiling->sort_items != 0 || tiling->sort_rows != 0 || tiling->sort_counts)
         return fail(WEFT_BAD_ARGUMENT,
-                    "spgemm: tiling.sort_items is %d, sort_rows %d: 0 is wanted where one item "
-                    "sorts, or none",
-                    tiling->sort_items, tiling->sort_rows);
+                    "spgemm: tiling.sort_items is %d, sort_rows %d, sort_counts %d: 0 is wanted "
+                    "where one item sorts, or none",
+                    tiling->sort_items, tiling->sort_rows, tiling->sort_counts);
     if (sorted > 0 && !can_sort(sorted, tiling->columns, problem->n))
         return fail(WEFT_BAD_ARGUMENT,
                     "spgemm: tiling.sorted is %d: at most half of columns, %d, and 2^32 by %" PRId64
@@ -316,11 +336,11 @@ weft_status weft_spgemm_tiling_check(const weft_spgemm_tiling *tiling, const wef
 // ---- a tiling as text
 
 static const weft_tiling_field fields[] = {
-    TILING_FIELD(weft_spgemm_tiling, items),       TILING_FIELD(weft_spgemm_tiling, rows),
-    TILING_FIELD(weft_spgemm_tiling, columns),     TILING_FIELD(weft_spgemm_tiling, sorted),
-    TILING_FIELD(weft_spgemm_tiling, sort_items),  TILING_FIELD(weft_spgemm_tiling, sort_rows),
-    TILING_FIELD(weft_spgemm_tiling, long_from),   TILING_FIELD(weft_spgemm_tiling, long_columns),
-    TILING_FIELD(weft_spgemm_tiling, long_groups),
+    TILING_FIELD(weft_spgemm_tiling, items),        TILING_FIELD(weft_spgemm_tiling, rows),
+    TILING_FIELD(weft_spgemm_tiling, columns),      TILING_FIELD(weft_spgemm_tiling, sorted),
+    TILING_FIELD(weft_spgemm_tiling, sort_items),   TILING_FIELD(weft_spgemm_tiling, sort_rows),
+    TILING_FIELD(weft_spgemm_tiling, sort_counts),  TILING_FIELD(weft_spgemm_tiling, long_from),
+    TILING_FIELD(weft_spgemm_tiling, long_columns), TILING_FIELD(weft_spgemm_tiling, long_groups),
 };
 
 const weft_tiling_table weft_spgemm_tiling_table = TILING_TABLE(fields);

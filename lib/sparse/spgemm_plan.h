@@ -28,6 +28,7 @@ typedef struct weft_spgemm_tiling {
     int sort_items;   // if there are several items, those of a group that sorts: a power of two
     int sort_rows;    // that such a group sorts at once, if they have up to `sorted` products
                       // together: a power of two up to sort_items
+    bool sort_counts; // such groups sort to count entries, too, not only to fill rows
     int long_from;    // products, up to 262144; 0: no row is long, and the next two are not used
     int long_columns; // a power of two, 64 to 65536: as `columns`
     int long_groups;  // 1 to 256, at most: each has a multiple of `long_columns`

@@ -110,6 +110,7 @@ void problems_formats(weft_context *ctx, cl_command_queue queue)
         spgemm(ctx, queue, 8, COLUMNS, reals[i]);
         spgemm(ctx, queue, 8, WIDE, reals[i]);
     }
+    spgemm(ctx, queue, 41, WIDE, WEFT_F32); // whose rows groups sort one by one
     spgemm(ctx, queue, 128, COLUMNS, WEFT_F32);
     stored_rows(ctx, queue);
     spmm_of_stored_rows(ctx, queue, WEFT_F32, WEFT_SPMM_SUM);

@@ -76,6 +76,7 @@ class Watched(typing.NamedTuple):
 SPMM_128 = "spmm, sum of 2048 x 2048 with rows of 204, n 128, f32"
 SPMM_32 = "spmm, sum of 2048 x 2048 with rows of 204, n 32, f32"
 ATTENTION = "sparse_attention of 8 heads of 2048, k 128, d 128, f32"
+SPGEMM_SORTED = "spgemm of 2048 x 2048 with rows of 41 and 300000 columns, f32"
 PRODUCT = "matmul, 1 of 2048 x 2048 x 2048, f32"
 PRODUCT_F16 = "matmul, 1 of 1024 x 1024 x 1024, f16"
 
@@ -93,6 +94,9 @@ WATCHED = [
     Watched(ATTENTION, "attention_csr_rows", None, "outputs", depth=2),
     Watched("spgemm of 2048 x 2048 with rows of 8 and 2048 columns, f32", "spgemm_fill",
             spgemm_entry),
+    Watched(SPGEMM_SORTED, "spgemm_fill_sorted", spgemm_entry, "products"),
+    Watched(SPGEMM_SORTED, "spgemm_fill_sorted", None, "exchanges", by=loops.work),
+    Watched(SPGEMM_SORTED, "spgemm_count_sorted", None, "exchanges", by=loops.work),
     Watched("softmax of 24576 x 896 x 0 along axis 1, f32", "softmax_lines", element),
     Watched("layer_norm of 24576 x 896, f32", "norm_lines", norm_element),
     Watched("sum of 24576 x 896 x 0 along axis 1, f32", "reduce_lines", element),
