@@ -85,6 +85,15 @@ def expect_sound(compiled):
         assert launch["kernel"] not in hot or all(terms), launch
 
 
+def stand_in():
+    """What ptxas has given up is compiled for what stands in for it, and that is said."""
+    skip_without(nvidia)
+    target = nvidia.target_of("nvidia-v100")
+    _, out, _ = said("explain", "softmax", "64x64", "--compile", "--profile", "v100")
+    expect_part(out, f"^  compiled    for {target}"
+                + (" by " if target == "sm_70" else " in place of sm_70 by "))
+
+
 def nvidia_for_programs():
     """Every operation whose kernels have a hot loop, and numbers that can be."""
     skip_without(nvidia)
@@ -122,7 +131,7 @@ def all_profiles():
     """Each is answered, one way or the other; what cannot be read is no failure among all."""
     for vendor in (nvidia, amd, intel):
         skip_without(vendor)
-    status, out, errors = said("explain", "spmm", "64x64", "64x8", "--compile", "--json",
+    status, out, errors = said("explain", "sparse_gather", "64", "--compile", "--json",
                                "--profile", "all")
     expect((status, errors), (0, ""))
     answers = {each["device"]: each["compiled"] for each in json.loads(out)["explanations"]}
@@ -186,7 +195,7 @@ def bad_programs():
         expect_part(errors, f"^weft explain: --compile: python3 {folder} {words}")
 
 
-TESTS = [nvidia_for_people, nvidia_for_programs, unknown_work, amd_for_programs,
+TESTS = [nvidia_for_people, stand_in, nvidia_for_programs, unknown_work, amd_for_programs,
          intel_for_programs, all_profiles, no_reader, no_compilers, no_python, no_folder,
          bad_programs]
 

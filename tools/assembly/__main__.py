@@ -139,7 +139,9 @@ def answer(request, warps, vendor, target):
                                        uses[key][launch["kernel"]], call)
         all_times.append((launch["kernel"],
                           times_of(launch, kernels[place], share, call, device)))
-    return report.whole(target, vendor.compilers(), list(kernels.values()), all_times)
+    wanted = vendor.TARGETS[request["device"]]
+    place = "" if wanted == target else f" in place of {wanted}"
+    return report.whole(target, place, vendor.compilers(), list(kernels.values()), all_times)
 
 
 def failure(words, is_missing):

@@ -53,11 +53,11 @@ def time_line(name, times, overhead):
             f"{parts}: bound by {BOUND[times.bound()]}")
 
 
-def whole(target, compilers, kernels, all_times):
+def whole(target, place, compilers, kernels, all_times):
     """The answer as JSON and, in "text", for people. Its lines continue what explain prints."""
     total = sum(times.total() for _, times in all_times)
     is_whole = not any(all(map(math.isnan, times)) for _, times in all_times)
-    lines = [f"  compiled    for {target} by {compilers}: loops that load from global memory, "
+    lines = [f"  compiled    for {target}{place} by {compilers}: loops that load from global memory, "
              "* the hot one"]
     for kernel in kernels:
         lines += kernel_lines(kernel)
