@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tests of C = A B, all sparse, share: operands, the call in both steps, and the comparison with
-// a plain loop.
+// What tests of C = A B, all sparse, share: operands, the call in both steps, and the comparison
+// with a plain loop.
 #ifndef WEFT_TESTS_SPGEMM_PRODUCT_H
 #define WEFT_TESTS_SPGEMM_PRODUCT_H
 

@@ -199,8 +199,8 @@ static void test_keys_of_all_bits(void **state)
     }
 }
 
-// A row with so many entries that its sums are not plain ones, though it has few products: it is not
-// sorted.
+// A row with so many entries that its sums are not plain ones, though it has few products: it is
+// not sorted.
 static void test_few_products_of_many_entries(void **state)
 {
     (void)state;

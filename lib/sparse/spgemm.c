@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// C = A B, A and B sparse, C too or dense: plan, defines, calls. Checked by spgemm_check.c, enqueued
-// by spgemm_steps.c.
+// C = A B, A and B sparse, C too or dense: plan, defines, calls. Checked by spgemm_check.c, and
+// enqueued by spgemm_steps.c.
 #include "base/arithmetic.h"
 #include "base/clamp.h"
 #include "base/dtype.h"
