@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tensor operations of deep learning, sparse ones first, on any OpenCL device.
+
+Operands are NumPy's arrays, PyOpenCL's arrays, or arrays of other libraries in the host's memory
+(`__dlpack__`, `__array_interface__`); results are what operands were. Arrays in the host's memory go
+to the device that $WEFT_DEVICE names, else to any: see devices(). PyOpenCL's stay where they are.
+"""
+from weft._binding import DeviceError, text_of as _text_of
+from weft._devices import Device, devices
+from weft._reduce import sum
+from weft._softmax import log_softmax, log_softmax_backward, softmax, softmax_backward
+from weft._weft import lib as _lib
+
+__version__: str = _text_of(_lib.weft_version())
+
+__all__ = [
+    "Device",
+    "DeviceError",
+    "devices",
+    "log_softmax",
+    "log_softmax_backward",
+    "softmax",
+    "softmax_backward",
+    "sum",
+]

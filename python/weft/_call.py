@@ -1,0 +1,284 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One run of an operation: where it runs, its operands, and its results.
+
+PyOpenCL's arrays stay where they are. The call waits for their events, is enqueued on the queue of
+the first one, and returns; results have its event. Operands in the host's memory beside them are
+copied. If all are in the host's memory, the call returns when results are complete. On a CPU kernels
+read and write the arrays themselves, on other devices copies.
+"""
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+
+from weft._arrays import (Array, Wrap, address_of, device_tensor, host_array, is_fit, is_on_device,
+                          new_tensor, same_view, shapes_text, span_of)
+from weft._binding import MOST_EVENTS, NULL, Params, ParamsPool, check_cl, fail
+from weft._devices import Place, host_place, new_buffer, place_of_queue
+from weft._dtypes import DType
+from weft._weft import ffi, lib
+
+ALIGNMENT = 128  # bytes: no implementation wants more of memory that it is to use as it is
+MEM_READ_WRITE, MEM_READ_ONLY, MEM_USE_HOST_PTR, MEM_COPY_HOST_PTR = 1, 4, 8, 32
+MAP_READ, BLOCKING = 1, 1
+
+
+class HostOperand:
+    """An array in the host's memory, its tensor, and for an output where the elements go at last."""
+
+    __slots__ = ("array", "tensor", "target")
+
+    def __init__(self, array: np.ndarray[Any, Any], tensor: Any,
+                 target: np.ndarray[Any, Any] | None) -> None:
+        self.array = array
+        self.tensor = tensor
+        self.target = target
+
+
+class Call:
+    __slots__ = ("place", "queue", "_device_array", "_wrap", "_hosts", "_events", "_outputs",
+                 "_buffers")
+
+    def __init__(self, *operands: Array) -> None:
+        """Of these the first PyOpenCL array says where."""
+        self._hosts: list[HostOperand] = []
+        self._events: list[Any] = []
+        self._outputs: list[Array] = []
+        self._buffers: list[Any] = []
+        self._wrap: Wrap | None = None
+        self._device_array: Array = None
+        for x in operands:
+            if is_on_device(x):
+                self.queue = x.queue
+                if self.queue is None:
+                    raise ValueError("an array has no queue: array.with_queue(queue) has one")
+                self._device_array = x
+                self.place: Place = place_of_queue(self.queue.int_ptr)
+                return
+        self.place = host_place()
+
+    # ---- operands
+
+    def operand(self, x: Array) -> Array:
+        """As it is, or as NumPy's array, both with shape and dtype."""
+        if is_on_device(x):
+            return x
+        array, wrap = host_array(x)
+        if self._wrap is None:
+            self._wrap = wrap
+        return array
+
+    def input(self, x: Array) -> Any:
+        """The tensor of what operand() gave."""
+        if self._device_array is not None and is_on_device(x):
+            if x.events:
+                self._events += x.events
+            return device_tensor(x, self.place.context)
+        if not (is_fit(x) and self._takes_memory()):
+            x = np.array(x, dtype=x.dtype.newbyteorder("="), order="C")
+        return self._host(x, None)
+
+    def output(self, out: Array, shape: tuple[int, ...], dtype: DType,
+               keeps_dtype: bool = True) -> Any:
+        """The tensor of `out`, or of a new array. Results are in the order of these calls."""
+        if out is not None:
+            return self._given(out, shape, dtype if keeps_dtype else None)
+        if self._device_array is not None:
+            y = _new_on_device(self._device_array, self.queue, shape, dtype)
+            self._outputs.append(y)
+            return device_tensor(y, self.place.context)
+        y = np.empty(shape, dtype)
+        self._outputs.append(y)
+        return self._host(y, y)
+
+    def _given(self, out: Array, shape: tuple[int, ...], dtype: DType | None) -> Any:
+        on_device = is_on_device(out)
+        if on_device != (self._device_array is not None):
+            raise TypeError("out is in the host's memory, an operand in OpenCL's" if not on_device
+                            else "out is in OpenCL's memory, operands are in the host's")
+        y = out if on_device else host_array(out)[0]
+        if tuple(y.shape) != tuple(shape):
+            raise ValueError(f"out is {shapes_text([y.shape])}, the result {shapes_text([shape])}")
+        if dtype is not None and y.dtype != dtype:
+            raise TypeError(f"out is of {y.dtype}, the result of {dtype}")
+        self._outputs.append(out)
+        if on_device:
+            if y.events:
+                self._events += y.events
+            return device_tensor(y, self.place.context)
+        if not isinstance(out, np.ndarray) and type(out).__module__.partition(".")[0] != "torch":
+            if not hasattr(out, "__array_interface__") and not hasattr(out, "__dlpack__"):
+                raise TypeError(f"out is a {type(out).__name__}, not an array")
+        if not y.flags.writeable:
+            raise ValueError("out is read-only")
+        fits = is_fit(y) and self._takes_memory()
+        return self._host(y if fits else np.empty(y.shape, y.dtype.newbyteorder("=")), y)
+
+    def _takes_memory(self) -> bool:
+        """Whether kernels use the host's memory as it is: they are waited for, and on a CPU."""
+        return self._device_array is None and self.place.context.is_cpu
+
+    def _host(self, array: np.ndarray[Any, Any], target: np.ndarray[Any, Any] | None) -> Any:
+        tensor = new_tensor(array.shape, array.strides, array.dtype)
+        self._hosts.append(HostOperand(array, tensor, target))
+        return tensor
+
+    # ---- buffers of the host's operands
+
+    def _bind(self) -> None:
+        empty = [its for its in self._hosts if its.array.size == 0]
+        for its in empty:
+            its.tensor.buffer = self.place.context.spare_buffer()
+        filled = [its for its in self._hosts if its.array.size != 0]
+        if not self._takes_memory():
+            for its in filled:
+                self._bind_copy(its)
+            return
+        self._part_from_outputs(filled)
+        for group in _overlapping(filled):
+            self._bind_memory(*group)
+
+    def _bind_copy(self, its: HostOperand) -> None:
+        if its.target is not None:
+            flags, host = MEM_READ_WRITE, NULL
+        else:
+            flags = MEM_READ_ONLY | MEM_COPY_HOST_PTR
+            host = ffi.cast("void *", address_of(its.array))
+        its.tensor.buffer = self._buffer(flags, its.array.nbytes, host)
+
+    def _buffer(self, flags: int, size: int, host: Any) -> Any:
+        buffer = new_buffer(self.place.context, flags, size, host)
+        self._buffers.append(buffer)
+        return buffer
+
+    def _part_from_outputs(self, filled: list[HostOperand]) -> None:
+        """An input in the memory of an output is copied before, as NumPy does, unless they are the
+        same view, which operations know."""
+        outputs = [its.array for its in filled if its.target is not None]
+        for its in filled:
+            if its.target is None and any(
+                    not same_view(its.array, y) and np.may_share_memory(its.array, y)
+                    for y in outputs):
+                its.array = np.array(its.array, order="C")
+                copy = new_tensor(its.array.shape, its.array.strides, its.array.dtype)
+                ffi.memmove(its.tensor, copy, ffi.sizeof("weft_tensor"))
+
+    def _bind_memory(self, low: int, high: int, group: list[HostOperand]) -> None:
+        """One buffer for all of the memory of these. It begins at a whole multiple: what lies
+        between is on the same page, and is not touched."""
+        written = any(its.target is not None for its in group)
+        flags = (MEM_READ_WRITE if written else MEM_READ_ONLY) | MEM_USE_HOST_PTR
+        buffer = self._buffer(flags, high - low, ffi.cast("void *", low))
+        for its in group:
+            its.tensor.buffer = buffer
+            its.tensor.offset = (address_of(its.array) - low) // its.array.dtype.itemsize
+
+    # ---- the run
+
+    def run(self, function: Any, pool: ParamsPool, params: Params, *arguments: Any) -> Any:
+        """Calls function(context, queue, arguments ..., params); returns out, or the new results."""
+        place = self.place
+        struct = params.struct
+        try:
+            if self._hosts:
+                self._bind()
+            n_wait = self._fill_wait(params) if self._events else 0
+            struct.n_wait = n_wait
+            struct.wait = params.wait if n_wait else NULL
+            status = function(place.ctx, place.queue, *arguments, struct)
+            if status:
+                fail(status)
+            event = params.event[0]
+            if self._device_array is None:
+                self._finish(params.event)
+            else:
+                self._note(event)
+        finally:
+            for buffer in self._buffers:
+                lib.clReleaseMemObject(buffer)
+            pool.give_back(params)
+        return self._results()
+
+    def _fill_wait(self, params: Params) -> int:
+        events = self._events
+        if len(events) > MOST_EVENTS:
+            sys.modules["pyopencl"].wait_for_events(events)
+            return 0
+        wait = params.wait
+        for i, event in enumerate(events):
+            wait[i] = ffi.cast("cl_event", event.int_ptr)
+        return len(events)
+
+    def _note(self, event: Any) -> None:
+        """Results are complete with the event, which is theirs from here on."""
+        event = sys.modules["pyopencl"].Event.from_int_ptr(int(ffi.cast("intptr_t", event)), False)
+        for y in self._outputs:
+            y.add_event(event)
+
+    def _finish(self, event: Any) -> None:
+        try:
+            check_cl(lib.clWaitForEvents(1, event), "clWaitForEvents()")
+        finally:
+            lib.clReleaseEvent(event[0])
+        takes_memory = self._takes_memory()
+        for its in self._hosts:
+            if its.target is None or its.array.size == 0:
+                continue
+            if takes_memory:
+                self._look_at(its)
+            else:
+                self._fetch(its)
+            if its.target is not its.array:
+                its.target[...] = its.array
+
+    def _look_at(self, its: HostOperand) -> None:
+        """The host sees what kernels wrote when it has mapped it, also where that copies nothing."""
+        code = ffi.new("cl_int *")
+        done = ffi.new("cl_event *")
+        low, high = span_of(its.array)
+        start = low - (address_of(its.array) - its.tensor.offset * its.array.dtype.itemsize)
+        queue, buffer = self.place.queue, its.tensor.buffer
+        mapped = lib.clEnqueueMapBuffer(queue, buffer, BLOCKING, MAP_READ, start, high - low, 0, NULL,
+                                        NULL, code)
+        check_cl(code[0], "clEnqueueMapBuffer()")
+        check_cl(lib.clEnqueueUnmapMemObject(queue, buffer, mapped, 0, NULL, done),
+                 "clEnqueueUnmapMemObject()")
+        lib.clWaitForEvents(1, done)
+        lib.clReleaseEvent(done[0])
+
+    def _fetch(self, its: HostOperand) -> None:
+        if not its.array.flags.c_contiguous:
+            raise AssertionError("an output of a device other than a CPU is contiguous")
+        done = ffi.new("cl_event *")
+        check_cl(lib.clEnqueueReadBuffer(self.place.queue, its.tensor.buffer, 0, 0,
+                                         its.array.nbytes,
+                                         ffi.cast("void *", address_of(its.array)), 0, NULL, done),
+                 "clEnqueueReadBuffer()")
+        check_cl(lib.clWaitForEvents(1, done), "clWaitForEvents()")
+        lib.clReleaseEvent(done[0])
+
+    def _results(self) -> Any:
+        results = [y if self._wrap is None or not isinstance(y, np.ndarray) else self._wrap(y)
+                   for y in self._outputs]
+        return results[0] if len(results) == 1 else tuple(results)
+
+
+def _overlapping(operands: list[HostOperand]) -> list[tuple[int, int, list[HostOperand]]]:
+    """Groups of those whose memory overlaps, from a multiple of the alignment on."""
+    groups: list[tuple[int, int, list[HostOperand]]] = []
+    for low, high, its in sorted(((*span_of(its.array), its) for its in operands),
+                                 key=lambda span: span[0]):
+        low -= low % ALIGNMENT
+        if groups and low < groups[-1][1]:
+            first, last, group = groups[-1]
+            groups[-1] = (first, max(high, last), [*group, its])
+        else:
+            groups.append((low, high, [its]))
+    return groups
+
+
+def _new_on_device(like: Array, queue: Any, shape: tuple[int, ...], dtype: DType) -> Array:
+    """By the allocator of an operand, as PyOpenCL's own operations."""
+    return type(like)(queue, shape, dtype, allocator=like.allocator)
