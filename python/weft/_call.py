@@ -62,13 +62,13 @@ class Call:
     # ---- operands
 
     def operand(self, x: Array) -> Array:
-        """As it is, or as NumPy's array, both with shape and dtype."""
+        """As it is, or as NumPy's array in the byte order of this machine, with shape and dtype."""
         if is_on_device(x):
             return x
         array, wrap = host_array(x)
         if self._wrap is None:
             self._wrap = wrap
-        return array
+        return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
     def input(self, x: Array) -> Any:
         """The tensor of what operand() gave."""
@@ -77,7 +77,7 @@ class Call:
                 self._events += x.events
             return device_tensor(x, self.place.context)
         if not (is_fit(x) and self._takes_memory()):
-            x = np.array(x, dtype=x.dtype.newbyteorder("="), order="C")
+            x = np.array(x, order="C")
         return self._host(x, None)
 
     def output(self, out: Array, shape: tuple[int, ...], dtype: DType,
@@ -95,13 +95,12 @@ class Call:
 
     def _given(self, out: Array, shape: tuple[int, ...], dtype: DType | None) -> Any:
         on_device = is_on_device(out)
-        if on_device != (self._device_array is not None):
-            raise TypeError("out is in the host's memory, an operand in OpenCL's" if not on_device
-                            else "out is in OpenCL's memory, operands are in the host's")
-        y = out if on_device else host_array(out)[0]
+        if self._device_array is not None and not on_device:
+            raise TypeError("out is in the host's memory, an operand in OpenCL's")
+        y: Any = out if on_device else host_array(out)[0]
         if tuple(y.shape) != tuple(shape):
             raise ValueError(f"out is {shapes_text([y.shape])}, the result {shapes_text([shape])}")
-        if dtype is not None and y.dtype != dtype:
+        if dtype is not None and y.dtype.newbyteorder("=") != dtype:
             raise TypeError(f"out is of {y.dtype}, the result of {dtype}")
         self._outputs.append(out)
         if on_device:

@@ -36,7 +36,7 @@ def _same_or_float(dtype: DType, call: Call) -> DType:
 
 
 def _reduce(op: int, result_dtype: Any, x: Array, axis: Axes, keepdims: bool, out: Array,
-            dtype: npt.DTypeLike = None, correction: int = 0) -> Array:
+            dtype: npt.DTypeLike | None = None, correction: int = 0) -> Array:
     call = Call(x, out)
     x = call.operand(x)
     shape = x.shape
@@ -54,7 +54,7 @@ def _reduce(op: int, result_dtype: Any, x: Array, axis: Axes, keepdims: bool, ou
     return y[()] if out is None and type(y) is np.ndarray and y.ndim == 0 else y
 
 
-def sum(x: Array, axis: Axes = None, dtype: npt.DTypeLike = None, out: Array = None,
+def sum(x: Array, axis: Axes = None, dtype: npt.DTypeLike | None = None, out: Array = None,
         keepdims: bool = False) -> Array:
     """Sums along axes, as numpy.sum().
 

@@ -20,7 +20,7 @@ in_files() {
     files "$pattern" | xargs -r grep -n "$@" /dev/null
 }
 
-code='\.([ch]|cc|cl|clh|cmake|py|sh)$|^CMakeLists\.txt$|^tests/run_on$|^tools/(analyse|demo|check|fresh|gpu-check|intel-opencl|count-tests|peers)$|meson'
+code='\.([ch]|cc|cl|clh|cmake|py|sh)$|^CMakeLists\.txt$|^tests/run_on$|^tools/(analyse|demo|check|fresh|gpu-check|intel-opencl|count-tests|peers|python)$|meson'
 sources='\.([ch]|cc|cl|clh)$'
 
 without_spdx() {
@@ -64,7 +64,7 @@ case $(clang-format --version 2>/dev/null) in
 esac
 # From elsewhere, and before anything is installed.
 describe_themselves() {
-    for tool in demo check fresh gpu-check intel-opencl analyse peers; do
+    for tool in demo check fresh gpu-check intel-opencl analyse peers python; do
         (cd / && "$source_dir/tools/$tool" --help) 2>&1 | grep -q "^    .*tools/$tool" ||
             echo "tools/$tool --help"
         said=$(cd / && "$source_dir/tools/$tool" --nix 2>&1)
@@ -75,7 +75,7 @@ describe_themselves() {
 
 check "tools say what they do, and refuse other options" prints_nothing describe_themselves
 
-scripts=$(files '\.sh$|^tests/run_on$|^tools/(demo|check|fresh|gpu-check|intel-opencl)$')
+scripts=$(files '\.sh$|^tests/run_on$|^tools/(demo|check|fresh|gpu-check|intel-opencl|python)$')
 if command -v shellcheck >/dev/null; then
     # shellcheck disable=SC2086 # a list of words
     check "shellcheck finds nothing" shellcheck -s sh -S warning -x -P SCRIPTDIR:"$source_dir" $scripts
