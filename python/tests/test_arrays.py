@@ -175,7 +175,8 @@ def test_events(queue):
 def test_other_queue(queue):
     import pyopencl as cl
 
-    other = cl.CommandQueue(cl.Context(queue.context.devices))
+    context = cl.Context(queue.context.devices)
+    other = cl.CommandQueue(context)
     x = to_device(queue, np.ones((2, 3), np.float32))
     with pytest.raises(ValueError, match="context"):
         weft.softmax(x, out=to_device(other, np.ones((2, 3), np.float32)))

@@ -7,7 +7,11 @@ to the device that $WEFT_DEVICE names, else to any: see devices(). PyOpenCL's st
 """
 from weft._binding import DeviceError, text_of as _text_of
 from weft._devices import Device, devices
-from weft._reduce import sum
+from weft._elementwise import elementwise
+from weft._matmul import matmul
+from weft._norm import layer_norm, layer_norm_backward, rms_norm, rms_norm_backward
+from weft._reduce import (all, any, argmax, argmin, logsumexp, max, mean, min, norm, prod, std, sum,
+                          var)
 from weft._softmax import log_softmax, log_softmax_backward, softmax, softmax_backward
 from weft._weft import lib as _lib
 
@@ -16,10 +20,28 @@ __version__: str = _text_of(_lib.weft_version())
 __all__ = [
     "Device",
     "DeviceError",
+    "all",
+    "any",
+    "argmax",
+    "argmin",
     "devices",
+    "elementwise",
+    "layer_norm",
+    "layer_norm_backward",
     "log_softmax",
     "log_softmax_backward",
+    "logsumexp",
+    "matmul",
+    "max",
+    "mean",
+    "min",
+    "norm",
+    "prod",
+    "rms_norm",
+    "rms_norm_backward",
     "softmax",
     "softmax_backward",
+    "std",
     "sum",
+    "var",
 ]

@@ -67,6 +67,13 @@ def _new_device_tensor(x: Array, buffer: Any) -> Any:
     return tensor
 
 
+def with_axes(x: Array, *axes: int) -> Array:
+    """A view with axes of one element at these places, which rise."""
+    for axis in axes:
+        x = x[(slice(None),) * axis + (None,)]
+    return x
+
+
 def new_tensor(shape: tuple[int, ...], strides: tuple[int, ...], dtype: DType) -> Any:
     if len(shape) > MAX_NDIM:
         raise ValueError(f"an array has {len(shape)} dimensions: {MAX_NDIM} are the most")

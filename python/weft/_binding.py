@@ -2,7 +2,7 @@
 """What all modules share of the C library: statuses as exceptions, params and text."""
 from __future__ import annotations
 
-from typing import Any, Callable, NoReturn
+from typing import Any, Callable, Generic, NoReturn, TypeVar
 
 from weft._weft import ffi, lib
 
@@ -59,20 +59,24 @@ class Params:
         self.struct.event = self.event
 
 
-class ParamsPool:
+ParamsType = TypeVar("ParamsType", bound=Params)
+
+
+class ParamsPool(Generic[ParamsType]):
     """Params of one kind that no call uses now. A call fills in all fields of its own."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, kind: type[ParamsType]) -> None:
         self._name = name
-        self._idle: list[Params] = []
+        self._kind = kind
+        self._idle: list[ParamsType] = []
 
-    def take(self) -> Params:
+    def take(self) -> ParamsType:
         try:
             return self._idle.pop()
         except IndexError:
-            return Params(self._name)
+            return self._kind(self._name)
 
-    def give_back(self, params: Params) -> None:
+    def give_back(self, params: ParamsType) -> None:
         self._idle.append(params)
 
 

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from weft._arrays import (Array, Wrap, address_of, device_tensor, host_array, is_fit, is_on_device,
-                          new_tensor, same_view, shapes_text, span_of)
-from weft._binding import MOST_EVENTS, NULL, Params, ParamsPool, check_cl, fail
+                          new_tensor, same_view, shapes_text, span_of, with_axes)
+from weft._binding import MOST_EVENTS, NULL, Params, ParamsPool, ParamsType, check_cl, fail
 from weft._devices import Place, host_place, new_buffer, place_of_queue
 from weft._dtypes import DType
 from weft._weft import ffi, lib
@@ -80,24 +80,27 @@ class Call:
             x = np.array(x, order="C")
         return self._host(x, None)
 
-    def output(self, out: Array, shape: tuple[int, ...], dtype: DType,
-               keeps_dtype: bool = True) -> Any:
-        """The tensor of `out`, or of a new array. Results are in the order of these calls."""
+    def output(self, out: Array, shape: tuple[int, ...], dtype: DType | None,
+               axes: tuple[int, ...] = ()) -> Any:
+        """The tensor of `out`, or of a new array, with axes of one element besides. Results are in
+        the order of these calls. Without a dtype `out` may have any."""
         if out is not None:
-            return self._given(out, shape, dtype if keeps_dtype else None)
+            return self._given(out, shape, dtype, axes)
         if self._device_array is not None:
             y = _new_on_device(self._device_array, self.queue, shape, dtype)
             self._outputs.append(y)
-            return device_tensor(y, self.place.context)
+            return device_tensor(with_axes(y, *axes) if axes else y, self.place.context)
         y = np.empty(shape, dtype)
         self._outputs.append(y)
+        y = with_axes(y, *axes)
         return self._host(y, y)
 
-    def _given(self, out: Array, shape: tuple[int, ...], dtype: DType | None) -> Any:
+    def _given(self, out: Array, shape: tuple[int, ...], dtype: DType | None,
+               axes: tuple[int, ...]) -> Any:
         on_device = is_on_device(out)
         if self._device_array is not None and not on_device:
             raise TypeError("out is in the host's memory, an operand in OpenCL's")
-        y: Any = out if on_device else host_array(out)[0]
+        y: Any = out if on_device else _written_array(out)
         if tuple(y.shape) != tuple(shape):
             raise ValueError(f"out is {shapes_text([y.shape])}, the result {shapes_text([shape])}")
         if dtype is not None and y.dtype.newbyteorder("=") != dtype:
@@ -106,14 +109,12 @@ class Call:
         if on_device:
             if y.events:
                 self._events += y.events
-            return device_tensor(y, self.place.context)
-        if not isinstance(out, np.ndarray) and type(out).__module__.partition(".")[0] != "torch":
-            if not hasattr(out, "__array_interface__") and not hasattr(out, "__dlpack__"):
-                raise TypeError(f"out is a {type(out).__name__}, not an array")
-        if not y.flags.writeable:
-            raise ValueError("out is read-only")
-        fits = is_fit(y) and self._takes_memory()
-        return self._host(y if fits else np.empty(y.shape, y.dtype.newbyteorder("=")), y)
+            return device_tensor(with_axes(y, *axes) if axes else y, self.place.context)
+        y = with_axes(y, *axes)
+        if is_fit(y) and self._takes_memory():
+            return self._host(y, y)
+        # As a copy: an operation may read it first.
+        return self._host(np.array(y, y.dtype.newbyteorder("="), order="C"), y)
 
     def _takes_memory(self) -> bool:
         """Whether kernels use the host's memory as it is: they are waited for, and on a CPU."""
@@ -140,11 +141,8 @@ class Call:
             self._bind_memory(*group)
 
     def _bind_copy(self, its: HostOperand) -> None:
-        if its.target is not None:
-            flags, host = MEM_READ_WRITE, NULL
-        else:
-            flags = MEM_READ_ONLY | MEM_COPY_HOST_PTR
-            host = ffi.cast("void *", address_of(its.array))
+        flags = MEM_COPY_HOST_PTR | (MEM_READ_ONLY if its.target is None else MEM_READ_WRITE)
+        host = ffi.cast("void *", address_of(its.array))
         its.tensor.buffer = self._buffer(flags, its.array.nbytes, host)
 
     def _buffer(self, flags: int, size: int, host: Any) -> Any:
@@ -176,7 +174,8 @@ class Call:
 
     # ---- the run
 
-    def run(self, function: Any, pool: ParamsPool, params: Params, *arguments: Any) -> Any:
+    def run(self, function: Any, pool: ParamsPool[ParamsType], params: ParamsType,
+            *arguments: Any) -> Any:
         """Calls function(context, queue, arguments ..., params); returns out, or the new results."""
         place = self.place
         struct = params.struct
@@ -262,6 +261,16 @@ class Call:
         results = [y if self._wrap is None or not isinstance(y, np.ndarray) else self._wrap(y)
                    for y in self._outputs]
         return results[0] if len(results) == 1 else tuple(results)
+
+
+def _written_array(out: Array) -> np.ndarray[Any, Any]:
+    """A view of an operand that is written: what has none would be written in vain."""
+    if not (hasattr(out, "__array_interface__") or hasattr(out, "__dlpack__")):
+        raise TypeError(f"out is a {type(out).__name__}, not an array")
+    array, _ = host_array(out)
+    if not array.flags.writeable:
+        raise ValueError("out is read-only")
+    return array
 
 
 def _overlapping(operands: list[HostOperand]) -> list[tuple[int, int, list[HostOperand]]]:

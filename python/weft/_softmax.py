@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any, SupportsIndex
 
 from weft._arrays import Array
-from weft._binding import ParamsPool
+from weft._binding import Params, ParamsPool
 from weft._call import Call
 from weft._values import axis_of
 from weft._weft import lib
 
-_pool = ParamsPool("weft_softmax_params")
+_pool = ParamsPool("weft_softmax_params", Params)
 
 
 def _forward(function: Any, x: Array, axis: SupportsIndex, scale: float, masked: bool,

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Formulas, element by element."""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from weft._arrays import Array, new_tensor
+from weft._binding import NULL, ParamsPool, fail
+from weft._call import Call
+from weft._dtypes import FLOAT32, FLOAT64, FLOATS, DType, code_of, dtype_of
+from weft._formula import MOST_OUTPUTS, FormulaParams, has_real_value, parted
+from weft._weft import ffi, lib
+
+INT32: DType = np.dtype(np.int32)
+INT64: DType = np.dtype(np.int64)
+BOOL: DType = np.dtype(np.bool_)
+MOST_KINDS = 1024
+
+_pool: ParamsPool[FormulaParams] = ParamsPool("weft_elementwise_params", FormulaParams)
+_computed_in: dict[tuple[Any, ...], DType] = {}
+
+
+def _result_dtype(dtypes: tuple[DType, ...], computed: DType) -> DType:
+    """Halves stay what they are, alone; so do whole numbers, if they are computed as such."""
+    kinds = set(dtypes)
+    if computed in (FLOAT32, FLOAT64):
+        only = kinds & FLOATS
+        return only.pop() if len(only) == 1 and kinds <= FLOATS else computed
+    return kinds.pop() if len(kinds) == 1 and kinds != {BOOL} else computed
+
+
+def _arithmetic(formulas: tuple[str, ...], dtypes: tuple[DType, ...], real: bool,
+                probe: Any) -> DType:
+    """What the library computes in. Of whole numbers it is asked, once."""
+    floats = set(dtypes) & FLOATS
+    if floats:
+        return FLOAT64 if FLOAT64 in floats else FLOAT32
+    if real:
+        return FLOAT32
+    key = (formulas, dtypes)
+    found = _computed_in.get(key)
+    if found is None:
+        if len(_computed_in) >= MOST_KINDS:
+            _computed_in.clear()
+        found = _computed_in[key] = probe()
+    return found
+
+
+def elementwise(formula: str | tuple[str, ...], /, *, out: Any = None,
+                dtype: npt.DTypeLike | None = None, **operands: Any) -> Any:
+    """A formula, or several of one shape, element by element.
+
+    formula   an expression of OpenCL C: operators, ?:, and functions as exp(), max(), where(); see
+              <weft/elementwise.h>. The name of a function alone is its call with all arrays
+    operands  by the names they have in it: up to 8 arrays of f32, f64, f16, bf16, i32, i64, u8 or
+              bool, which broadcast by NumPy's rule, and up to 16 numbers. A call with other numbers
+              runs the same program. None can be called out or dtype
+    dtype     of results. None: that of all arrays, if they have one; else that of the arithmetic
+    out       an array, or a tuple with one (or None) for each formula; it may be an operand
+
+    Arithmetic is in float64 if an array is; else in float32 if one is float16, bfloat16 or float32,
+    or a number or the formula is real; else in int64 or int32. (NumPy computes real functions of
+    whole numbers in float64.) Comparisons give 1 and 0; whole numbers wrap, and division by 0 is 0.
+
+    Returns an array of the first array's kind, or a tuple of arrays. Raises ValueError (a formula,
+    with the column; shapes), TypeError (data types), DeviceError.
+
+    >>> x, y = np.array([1, 2], np.float32), np.array([[-1], [1]], np.float32)
+    >>> weft.elementwise("alpha * x + max(y, 0)", x=x, y=y, alpha=0.5)
+    array([[0.5, 1. ],
+           [1.5, 2. ]], dtype=float32)
+    """
+    formulas = formula if isinstance(formula, tuple) else (formula,)
+    outs = out if isinstance(out, tuple) else (out,) * len(formulas)
+    if len(formulas) > MOST_OUTPUTS or not formulas:
+        raise ValueError(f"there are {len(formulas)} formulas: 1 to {MOST_OUTPUTS} are wanted")
+    if len(outs) != len(formulas) or (len(formulas) > 1 and out is not None
+                                      and not isinstance(out, tuple)):
+        raise ValueError(f"out has {len(outs)} arrays for {len(formulas)} formulas")
+    given, values = parted(operands)
+    call = Call(*given.values(), *outs)
+    arrays = {name: call.operand(x) for name, x in given.items()}
+    shapes = [tuple(x.shape) for x in arrays.values()]
+    shape = np.broadcast_shapes(*shapes)
+    for y in outs:
+        if y is not None:
+            shape = np.broadcast_shapes(shape, tuple(y.shape))
+    inputs = {name: call.input(x) for name, x in arrays.items()}
+    result = _dtype_for(call, formulas, shape, arrays, inputs, values, outs, dtype)
+    tensors = [call.output(y, shape, result if y is None or dtype is not None else None)
+               for y in outs]
+    params = _pool.take()
+    n_inputs = params.fill(inputs, values)
+    params.struct.arithmetic = _forced(arrays, values)
+    params.fill_outputs(formulas, tensors)
+    return call.run(lib.weft_elementwise, _pool, params, n_inputs, params.inputs, len(formulas), params.outputs)
+
+
+def _forced(arrays: dict[str, Array], values: dict[str, Any]) -> int:
+    """A real number beside whole ones alone makes the arithmetic real, as NumPy has it."""
+    if has_real_value(values.values()) and not {x.dtype for x in arrays.values()} & FLOATS:
+        return int(lib.WEFT_F32)
+    return int(lib.WEFT_DEFAULT)
+
+
+def _dtype_for(call: Call, formulas: tuple[str, ...], shape: tuple[int, ...],
+               arrays: dict[str, Array], inputs: dict[str, Any], values: dict[str, Any],
+               outs: tuple[Any, ...], dtype: npt.DTypeLike | None) -> DType | None:
+    """Of new results; None where there are none."""
+    if dtype is not None:
+        return dtype_of(dtype)
+    if all(y is not None for y in outs):
+        return None
+    dtypes = tuple(x.dtype for x in arrays.values())
+
+    def probe() -> DType:
+        return _probed(call, formulas, shape, inputs, dtypes, values)
+
+    return _result_dtype(dtypes, _arithmetic(formulas, dtypes, has_real_value(values.values()),
+                                             probe))
+
+
+def _probed(call: Call, formulas: tuple[str, ...], shape: tuple[int, ...],
+            inputs: dict[str, Any], dtypes: tuple[DType, ...], values: dict[str, Any]) -> DType:
+    """The first type of whole numbers in which the library accepts the formulas, else float32."""
+    for dtype in (INT64,) if INT64 in dtypes else (INT32, INT64):
+        strides = np.empty(shape, dtype).strides
+        output = new_tensor(shape, strides, _result_dtype(dtypes, dtype))
+        params = _pool.take()
+        n_inputs = params.fill(inputs, values)
+        params.fill_outputs(formulas, [output] * len(formulas))
+        params.struct.arithmetic = code_of(dtype)
+        params.struct.n_wait, params.struct.wait, event = 0, NULL, params.struct.event
+        params.struct.event = NULL
+        plan = ffi.new("weft_elementwise_plan **")
+        status = lib.weft_elementwise_plan_create(plan, call.place.ctx, n_inputs, params.inputs,
+                                                  len(formulas), params.outputs, params.struct)
+        lib.weft_elementwise_plan_destroy(plan)
+        params.struct.event = event
+        _pool.give_back(params)
+        if status == lib.WEFT_OK:
+            return dtype
+        if status != lib.WEFT_BAD_ARGUMENT:
+            fail(status)
+    return FLOAT32

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Formulas with named arrays and numbers, of elementwise() and of a product's epilogue."""
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from weft._arrays import Array
+from weft._binding import Params
+from weft._weft import ffi, lib
+
+MOST_INPUTS: int = lib.WEFT_ELEMENTWISE_INPUTS
+MOST_OUTPUTS: int = lib.WEFT_ELEMENTWISE_OUTPUTS
+MOST_VALUES: int = lib.WEFT_ELEMENTWISE_VALUES
+MOST_TEXTS = 1024
+
+_texts: dict[str, Any] = {}
+
+
+def chars(text: str) -> Any:
+    """The text for C, which stays as long as a call that has it."""
+    found = _texts.get(text)
+    if found is None:
+        if not isinstance(text, str):
+            raise TypeError(f"a formula or name is a {type(text).__name__}, not a str")
+        if "\0" in text:
+            raise ValueError("a formula has a character of code 0")
+        if len(_texts) >= MOST_TEXTS:
+            _texts.clear()
+        found = _texts[text] = ffi.new("char[]", text.encode())
+    return found
+
+
+def is_value(x: object) -> bool:
+    """A number, not an array of one."""
+    return isinstance(x, (int, float, np.number, np.bool_))
+
+
+class FormulaParams(Params):
+    """With room for operands. C reads what `kept` keeps alive."""
+
+    __slots__ = ("inputs", "values", "outputs", "kept")
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.inputs = ffi.new("weft_elementwise_input[]", MOST_INPUTS)
+        self.values = ffi.new("weft_elementwise_value[]", MOST_VALUES)
+        self.outputs = ffi.new("weft_elementwise_output[]", MOST_OUTPUTS)
+        self.struct.values = self.values
+        self.kept: list[Any] = []
+
+    def fill(self, inputs: Mapping[str, Any], values: Mapping[str, Any]) -> int:
+        """Tensors and numbers by their names; returns the number of inputs."""
+        if len(inputs) > MOST_INPUTS:
+            raise ValueError(f"a formula has {len(inputs)} arrays: {MOST_INPUTS} are the most")
+        if len(values) > MOST_VALUES:
+            raise ValueError(f"a formula has {len(values)} numbers: {MOST_VALUES} are the most")
+        self.kept = []
+        for i, (name, tensor) in enumerate(inputs.items()):
+            its = self.inputs[i]
+            text = chars(name)
+            its.name, its.tensor = text, tensor
+            self.kept += [text, tensor]
+        for i, (name, value) in enumerate(values.items()):
+            its = self.values[i]
+            text = chars(name)
+            its.name, its.value = text, float(value)
+            self.kept.append(text)
+        self.struct.n_values = len(values)
+        self.struct.values = self.values if values else ffi.NULL
+        return len(inputs)
+
+
+    def fill_outputs(self, formulas: Iterable[str], tensors: Iterable[Any]) -> None:
+        for i, (formula, tensor) in enumerate(zip(formulas, tensors)):
+            its = self.outputs[i]
+            text = chars(formula)
+            its.formula, its.tensor = text, tensor
+            self.kept += [text, tensor]
+
+
+def parted(operands: Mapping[str, Array]) -> tuple[dict[str, Array], dict[str, Any]]:
+    """Arrays, and numbers."""
+    arrays = {name: x for name, x in operands.items() if not is_value(x)}
+    return arrays, {name: x for name, x in operands.items() if name not in arrays}
+
+
+def has_real_value(values: Iterable[Any]) -> bool:
+    return any(isinstance(value, (float, np.floating)) for value in values)
