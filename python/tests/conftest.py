@@ -10,7 +10,7 @@ from hypothesis import strategies
 LONG = bool(os.environ.get("WEFT_TEST_LONG"))
 hypothesis.settings.register_profile(
     "weft", database=None, deadline=None, derandomize=not LONG, print_blob=True,
-    max_examples=400 if LONG else 25,
+    max_examples=400 if LONG else 15,
     suppress_health_check=list(hypothesis.HealthCheck))
 hypothesis.settings.load_profile("weft")
 

@@ -12,6 +12,7 @@ from weft._binding import NULL, ParamsPool, fail
 from weft._call import Call
 from weft._dtypes import FLOAT32, FLOAT64, FLOATS, DType, code_of, dtype_of
 from weft._formula import MOST_OUTPUTS, FormulaParams, has_real_value, parted
+from weft._values import broadcast
 from weft._weft import ffi, lib
 
 INT32: DType = np.dtype(np.int32)
@@ -64,6 +65,7 @@ def elementwise(formula: str | tuple[str, ...], /, *, out: Any = None,
     Arithmetic is in float64 if an array is; else in float32 if one is float16, bfloat16 or float32,
     or a number or the formula is real; else in int64 or int32. (NumPy computes real functions of
     whole numbers in float64.) Comparisons give 1 and 0; whole numbers wrap, and division by 0 is 0.
+    Of bool results True is what is not 0.
 
     Returns an array of the first array's kind, or a tuple of arrays. Raises ValueError (a formula,
     with the column; shapes), TypeError (data types), DeviceError.
@@ -74,20 +76,16 @@ def elementwise(formula: str | tuple[str, ...], /, *, out: Any = None,
            [1.5, 2. ]], dtype=float32)
     """
     formulas = formula if isinstance(formula, tuple) else (formula,)
-    outs = out if isinstance(out, tuple) else (out,) * len(formulas)
     if len(formulas) > MOST_OUTPUTS or not formulas:
         raise ValueError(f"there are {len(formulas)} formulas: 1 to {MOST_OUTPUTS} are wanted")
-    if len(outs) != len(formulas) or (len(formulas) > 1 and out is not None
-                                      and not isinstance(out, tuple)):
+    outs = out if isinstance(out, tuple) else (out,) if out is not None else (None,) * len(formulas)
+    if len(outs) != len(formulas):
         raise ValueError(f"out has {len(outs)} arrays for {len(formulas)} formulas")
     given, values = parted(operands)
     call = Call(*given.values(), *outs)
     arrays = {name: call.operand(x) for name, x in given.items()}
-    shapes = [tuple(x.shape) for x in arrays.values()]
-    shape = np.broadcast_shapes(*shapes)
-    for y in outs:
-        if y is not None:
-            shape = np.broadcast_shapes(shape, tuple(y.shape))
+    shape = broadcast((), *[tuple(x.shape) for x in arrays.values()],
+                      *[tuple(y.shape) for y in outs if y is not None])
     inputs = {name: call.input(x) for name, x in arrays.items()}
     result = _dtype_for(call, formulas, shape, arrays, inputs, values, outs, dtype)
     tensors = [call.output(y, shape, result if y is None or dtype is not None else None)
@@ -95,8 +93,21 @@ def elementwise(formula: str | tuple[str, ...], /, *, out: Any = None,
     params = _pool.take()
     n_inputs = params.fill(inputs, values)
     params.struct.arithmetic = _forced(arrays, values)
-    params.fill_outputs(formulas, tensors)
+    params.fill_outputs([_boolean(text, arrays, operands) if BOOL in (result, y_dtype) else text
+                         for text, y_dtype in zip(formulas, map(_dtype_or_none, outs))], tensors)
     return call.run(lib.weft_elementwise, _pool, params, n_inputs, params.inputs, len(formulas), params.outputs)
+
+
+def _dtype_or_none(y: Array) -> DType | None:
+    return getattr(y, "dtype", None)
+
+
+def _boolean(formula: str, arrays: dict[str, Array], operands: dict[str, Array]) -> str:
+    """With no result but 0 and 1, of which memory of bools consists."""
+    text = formula.strip()
+    if text.isidentifier() and text not in operands:
+        text = f"{text}({', '.join(arrays)})"
+    return f"({text}) != 0"
 
 
 def _forced(arrays: dict[str, Array], values: dict[str, Any]) -> int:
@@ -143,6 +154,6 @@ def _probed(call: Call, formulas: tuple[str, ...], shape: tuple[int, ...],
         _pool.give_back(params)
         if status == lib.WEFT_OK:
             return dtype
-        if status != lib.WEFT_BAD_ARGUMENT:
+        if status not in (lib.WEFT_BAD_ARGUMENT, lib.WEFT_BAD_DTYPE):
             fail(status)
     return FLOAT32

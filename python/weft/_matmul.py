@@ -12,6 +12,7 @@ from weft._binding import NULL, ParamsPool
 from weft._call import Call
 from weft._dtypes import DType, dtype_of
 from weft._formula import FormulaParams, chars, parted
+from weft._values import broadcast
 from weft._weft import lib
 
 INT8: DType = np.dtype(np.int8)
@@ -24,7 +25,7 @@ def _product_shape(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
     """Of matrices, or batches of them."""
     if a[-1] != b[-2]:
         raise ValueError(f"matmul: a and b are {shapes_text([a, b])}")
-    return (*np.broadcast_shapes(a[:-2], b[:-2]), a[-2], b[-1])
+    return (*broadcast(a[:-2], b[:-2]), a[-2], b[-1])
 
 
 def matmul(a: Array, b: Array, *, alpha: float = 1, beta: float = 0, epilogue: str | None = None,

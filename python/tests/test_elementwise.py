@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Formulas, of small whole numbers, whose results are exact."""
+import numpy as np
+import pytest
+from conftest import to_device, views
+from hypothesis import given, strategies
+
+import weft
+
+X = ((np.arange(35).reshape(5, 7) * 3) % 11 - 5).astype(np.float32)
+
+
+@given(views(), strategies.data())
+def test_views(queue, x, data):
+    """Broadcast with a part of it, along some axes."""
+    axes = [data.draw(strategies.booleans()) for _ in x.shape]
+    y = x[tuple(slice(0, 1) if reduced else slice(None) for reduced in axes)]
+    expected = 2 * x + np.maximum(y, 0)
+    formula = "alpha * x + max(y, 0)"
+    result = weft.elementwise(formula, x=x, y=y, alpha=2)
+    assert result.dtype == np.float32
+    np.testing.assert_array_equal(result, expected)
+    a = weft.elementwise(formula, x=to_device(queue, x), y=to_device(queue, y), alpha=2)
+    np.testing.assert_array_equal(a.get(), expected)
+
+
+@pytest.mark.parametrize("formula, dtypes, values, expected", [
+    ("x + y", "ff", {}, "f"), ("x + y", "ee", {}, "e"), ("x + y", "ef", {}, "f"),
+    ("x + y", "ei", {}, "f"), ("x + y", "ii", {}, "i"), ("x + y", "BB", {}, "B"),
+    ("x + y", "il", {}, "l"), ("sqrt(x) + y", "ii", {}, "f"), ("x + k * y", "ii", {"k": 2}, "i"),
+    ("x + k * y", "ii", {"k": 2.0}, "f"), ("x + 0.5 * y", "ii", {}, "f"),
+    ("x + y", "??", {}, "i"),
+], ids=str)
+def test_dtypes(formula, dtypes, values, expected):
+    x, y = (np.array([1, 4, 9]).astype(kind) for kind in dtypes)
+    result = weft.elementwise(formula, x=x, y=y, **values)
+    assert result.dtype == np.dtype(expected)
+    names = {"x": x.astype(np.float64), "y": y.astype(np.float64), "sqrt": np.sqrt, **values}
+    np.testing.assert_allclose(result, eval(formula, names), rtol=1e-3)
+
+
+def test_outputs():
+    x = X.copy()
+    y, z = weft.elementwise(("x + 1", "x * 2"), x=x, out=(x, None))
+    assert y is x
+    np.testing.assert_array_equal(y, X + 1)
+    np.testing.assert_array_equal(z, X * 2)
+    whole = np.empty((5, 7), np.int32)
+    weft.elementwise("x < 0", x=X, out=whole)
+    np.testing.assert_array_equal(whole, X < 0)
+    np.testing.assert_array_equal(weft.elementwise("x < 0", x=X, dtype=bool), X < 0)
+    for formula in ("x", "3 * x", "copy"):
+        bools = np.empty((5, 7), bool)
+        weft.elementwise(formula, x=X, out=bools)
+        np.testing.assert_array_equal(bools.view(np.uint8), (X != 0).view(np.uint8))
+    filled = np.empty((3, 4), np.float32)
+    np.testing.assert_array_equal(weft.elementwise("value", value=7, out=filled), np.full((3, 4), 7))
+
+
+def test_refusals():
+    for error, match, call in [
+            (ValueError, "column", lambda: weft.elementwise("x +", x=X)),
+            (ValueError, "y", lambda: weft.elementwise("x + y", x=X)),
+            (ValueError, r"\[5 x 3\], \[5 x 7\]", lambda: weft.elementwise("x", x=X[:, :3], y=X)),
+            (ValueError, "float", lambda: weft.elementwise("float", **{"float": X})),
+            (ValueError, "9 arrays", lambda: weft.elementwise("a", **dict.fromkeys("abcdefghi", X))),
+            (ValueError, "0 formulas", lambda: weft.elementwise((), x=X)),
+            (ValueError, "out has 1", lambda: weft.elementwise(("x", "x"), x=X, out=X)),
+            (ValueError, "code 0", lambda: weft.elementwise("x\0", x=X)),
+            (TypeError, "not a str", lambda: weft.elementwise(3, x=X)),
+            (TypeError, "complex", lambda: weft.elementwise("x", x=X.astype(np.complex64)))]:
+        with pytest.raises(error, match=match):
+            call()
