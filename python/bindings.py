@@ -131,7 +131,8 @@ def forwarder(result, name, parameters):
     if result == "void":
         body = f"    if (the.{name})\n        {call};\n"
     elif "errcode_ret" in arguments:
-        body = (f"    if (!the.{name} && errcode_ret)\n        *errcode_ret = CL_INVALID_OPERATION;\n"
+        body = (f"    if (!the.{name} && errcode_ret)\n"
+                "        *errcode_ret = CL_INVALID_OPERATION;\n"
                 f"    return the.{name} ? {call} : NULL;\n")
     else:
         without = "CL_INVALID_OPERATION" if result == "cl_int" else "0"

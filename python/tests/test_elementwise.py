@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from conftest import to_device, views
 from hypothesis import given, strategies
+from test_arrays import Other
 
 import weft
 
@@ -53,8 +54,12 @@ def test_outputs():
         bools = np.empty((5, 7), bool)
         weft.elementwise(formula, x=X, out=bools)
         np.testing.assert_array_equal(bools.view(np.uint8), (X != 0).view(np.uint8))
+    other = Other(np.empty((5, 7), np.float32))
+    assert weft.elementwise("x + 1", x=X, out=other) is other
+    np.testing.assert_array_equal(other.array, X + 1)
     filled = np.empty((3, 4), np.float32)
-    np.testing.assert_array_equal(weft.elementwise("value", value=7, out=filled), np.full((3, 4), 7))
+    weft.elementwise("value", value=7, out=filled)
+    np.testing.assert_array_equal(filled, np.full((3, 4), 7))
 
 
 def test_refusals():
@@ -63,7 +68,8 @@ def test_refusals():
             (ValueError, "y", lambda: weft.elementwise("x + y", x=X)),
             (ValueError, r"\[5 x 3\], \[5 x 7\]", lambda: weft.elementwise("x", x=X[:, :3], y=X)),
             (ValueError, "float", lambda: weft.elementwise("float", **{"float": X})),
-            (ValueError, "9 arrays", lambda: weft.elementwise("a", **dict.fromkeys("abcdefghi", X))),
+            (ValueError, "9 arrays",
+             lambda: weft.elementwise("a", **dict.fromkeys("abcdefghi", X))),
             (ValueError, "0 formulas", lambda: weft.elementwise((), x=X)),
             (ValueError, "out has 1", lambda: weft.elementwise(("x", "x"), x=X, out=X)),
             (ValueError, "code 0", lambda: weft.elementwise("x\0", x=X)),

@@ -2,8 +2,9 @@
 """Tensor operations of deep learning, sparse ones first, on any OpenCL device.
 
 Operands are NumPy's arrays, PyOpenCL's arrays, or arrays of other libraries in the host's memory
-(`__dlpack__`, `__array_interface__`); results are what operands were. Arrays in the host's memory go
-to the device that $WEFT_DEVICE names, else to any: see devices(). PyOpenCL's stay where they are.
+(`__dlpack__`, `__array_interface__`); results are what operands were. PyOpenCL's arrays stay where
+they are. Those in the host's memory go to the device that $WEFT_DEVICE names, else to any: see
+devices().
 """
 from weft._binding import DeviceError, text_of as _text_of
 from weft._devices import Device, devices

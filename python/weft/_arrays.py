@@ -154,10 +154,15 @@ def host_array(x: Any) -> tuple[np.ndarray[Any, Any], Wrap | None]:
     if hasattr(x, "__dlpack_device__") and not isinstance(x, np.generic):
         kind = int(x.__dlpack_device__()[0])
         if kind not in DLPACK_ON_HOST:
-            raise TypeError(f"{type(x).__name__} is on a device of DLPack's kind {kind}, not in the "
-                            "host's memory")
+            raise TypeError(f"{type(x).__name__} is on a device of DLPack's kind {kind}, not in "
+                            "the host's memory")
         return np.from_dlpack(x), _from_dlpack_of(x)
     return np.asarray(x), None
+
+
+def array_of(x: Any) -> Array:
+    """What has its shape and dtype."""
+    return x if is_on_device(x) else host_array(x)[0]
 
 
 def shapes_text(shapes: Iterable[tuple[int, ...]]) -> str:

@@ -3,8 +3,8 @@
 
 PyOpenCL's arrays stay where they are. The call waits for their events, is enqueued on the queue of
 the first one, and returns; results have its event. Operands in the host's memory beside them are
-copied. If all are in the host's memory, the call returns when results are complete. On a CPU kernels
-read and write the arrays themselves, on other devices copies.
+copied. If all are in the host's memory, the call returns when results are complete. On a CPU
+kernels read and write the arrays themselves, on other devices copies.
 """
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MAP_READ, BLOCKING = 1, 1
 
 
 class HostOperand:
-    """An array in the host's memory, its tensor, and for an output where the elements go at last."""
+    """An array in the host's memory, its tensor, and of an output where the elements go at last."""
 
     __slots__ = ("array", "tensor", "target")
 
@@ -176,7 +176,7 @@ class Call:
 
     def run(self, function: Any, pool: ParamsPool[ParamsType], params: ParamsType,
             *arguments: Any) -> Any:
-        """Calls function(context, queue, arguments ..., params); returns out, or the new results."""
+        """Calls function(context, queue, arguments ..., params); returns out or the new results."""
         place = self.place
         struct = params.struct
         try:
@@ -232,14 +232,14 @@ class Call:
                 its.target[...] = its.array
 
     def _look_at(self, its: HostOperand) -> None:
-        """The host sees what kernels wrote when it has mapped it, also where that copies nothing."""
+        """The host sees what kernels wrote when it has mapped it, even if that copies nothing."""
         code = ffi.new("cl_int *")
         done = ffi.new("cl_event *")
         low, high = span_of(its.array)
         start = low - (address_of(its.array) - its.tensor.offset * its.array.dtype.itemsize)
         queue, buffer = self.place.queue, its.tensor.buffer
-        mapped = lib.clEnqueueMapBuffer(queue, buffer, BLOCKING, MAP_READ, start, high - low, 0, NULL,
-                                        NULL, code)
+        mapped = lib.clEnqueueMapBuffer(queue, buffer, BLOCKING, MAP_READ, start, high - low, 0,
+                                        NULL, NULL, code)
         check_cl(code[0], "clEnqueueMapBuffer()")
         check_cl(lib.clEnqueueUnmapMemObject(queue, buffer, mapped, 0, NULL, done),
                  "clEnqueueUnmapMemObject()")

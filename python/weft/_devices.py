@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Devices, and contexts over them: one for arrays in the host's memory, and one for each device that
-PyOpenCL's arrays are on."""
+"""Devices, and contexts over them: one for arrays in the host's memory, and one for each device
+that PyOpenCL's arrays are on."""
 from __future__ import annotations
 
 import dataclasses

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from weft._arrays import Array, new_tensor
+from weft._arrays import Array, array_of, new_tensor
 from weft._binding import NULL, ParamsPool, fail
 from weft._call import Call
 from weft._dtypes import FLOAT32, FLOAT64, FLOATS, DType, code_of, dtype_of
@@ -21,7 +21,7 @@ BOOL: DType = np.dtype(np.bool_)
 MOST_KINDS = 1024
 
 _pool: ParamsPool[FormulaParams] = ParamsPool("weft_elementwise_params", FormulaParams)
-_computed_in: dict[tuple[Any, ...], DType] = {}
+_result_dtypes: dict[tuple[Any, ...], DType] = {}
 
 
 def _result_dtype(dtypes: tuple[DType, ...], computed: DType) -> DType:
@@ -31,23 +31,6 @@ def _result_dtype(dtypes: tuple[DType, ...], computed: DType) -> DType:
         only = kinds & FLOATS
         return only.pop() if len(only) == 1 and kinds <= FLOATS else computed
     return kinds.pop() if len(kinds) == 1 and kinds != {BOOL} else computed
-
-
-def _arithmetic(formulas: tuple[str, ...], dtypes: tuple[DType, ...], real: bool,
-                probe: Any) -> DType:
-    """What the library computes in. Of whole numbers it is asked, once."""
-    floats = set(dtypes) & FLOATS
-    if floats:
-        return FLOAT64 if FLOAT64 in floats else FLOAT32
-    if real:
-        return FLOAT32
-    key = (formulas, dtypes)
-    found = _computed_in.get(key)
-    if found is None:
-        if len(_computed_in) >= MOST_KINDS:
-            _computed_in.clear()
-        found = _computed_in[key] = probe()
-    return found
 
 
 def elementwise(formula: str | tuple[str, ...], /, *, out: Any = None,
@@ -84,22 +67,47 @@ def elementwise(formula: str | tuple[str, ...], /, *, out: Any = None,
     given, values = parted(operands)
     call = Call(*given.values(), *outs)
     arrays = {name: call.operand(x) for name, x in given.items()}
-    shape = broadcast((), *[tuple(x.shape) for x in arrays.values()],
-                      *[tuple(y.shape) for y in outs if y is not None])
+    dtypes = tuple([x.dtype for x in arrays.values()])
+    is_real = has_real_value(values)
+    shape = broadcast(*[tuple(x.shape) for x in arrays.values()],
+                      *[tuple(array_of(y).shape) for y in outs if y is not None])
     inputs = {name: call.input(x) for name, x in arrays.items()}
-    result = _dtype_for(call, formulas, shape, arrays, inputs, values, outs, dtype)
+    result = None if dtype is None else dtype_of(dtype)
+    if result is None and any(y is None for y in outs):
+        key = (formulas, dtypes, is_real)
+        result = _result_dtypes.get(key)
+        if result is None:
+            computed = _arithmetic(call, formulas, shape, inputs, dtypes, values)
+            result = _result_dtype(dtypes, computed)
+            if len(_result_dtypes) >= MOST_KINDS:
+                _result_dtypes.clear()
+            _result_dtypes[key] = result
     tensors = [call.output(y, shape, result if y is None or dtype is not None else None)
                for y in outs]
     params = _pool.take()
     n_inputs = params.fill(inputs, values)
-    params.struct.arithmetic = _forced(arrays, values)
-    params.fill_outputs([_boolean(text, arrays, operands) if BOOL in (result, y_dtype) else text
-                         for text, y_dtype in zip(formulas, map(_dtype_or_none, outs))], tensors)
-    return call.run(lib.weft_elementwise, _pool, params, n_inputs, params.inputs, len(formulas), params.outputs)
+    # A real number beside whole ones alone makes the arithmetic real, as NumPy has it.
+    params.struct.arithmetic = (lib.WEFT_F32 if is_real and FLOATS.isdisjoint(dtypes)
+                                else lib.WEFT_DEFAULT)
+    params.fill_outputs([_boolean(text, arrays, operands) if _is_bool(y, result) else text
+                         for text, y in zip(formulas, outs)], tensors)
+    return call.run(lib.weft_elementwise, _pool, params, n_inputs, params.inputs, len(formulas),
+                    params.outputs)
 
 
-def _dtype_or_none(y: Array) -> DType | None:
-    return getattr(y, "dtype", None)
+def _arithmetic(call: Call, formulas: tuple[str, ...], shape: tuple[int, ...],
+                inputs: dict[str, Any], dtypes: tuple[DType, ...],
+                values: dict[str, Any]) -> DType:
+    """What the library computes in. Of whole numbers it is asked."""
+    floats = FLOATS.intersection(dtypes)
+    if floats:
+        return FLOAT64 if FLOAT64 in floats else FLOAT32
+    return FLOAT32 if has_real_value(values) else _probed(call, formulas, shape, inputs, dtypes,
+                                                          values)
+
+
+def _is_bool(y: Array, result: DType | None) -> bool:
+    return bool(result == BOOL if y is None else array_of(y).dtype == BOOL)
 
 
 def _boolean(formula: str, arrays: dict[str, Array], operands: dict[str, Array]) -> str:
@@ -108,30 +116,6 @@ def _boolean(formula: str, arrays: dict[str, Array], operands: dict[str, Array])
     if text.isidentifier() and text not in operands:
         text = f"{text}({', '.join(arrays)})"
     return f"({text}) != 0"
-
-
-def _forced(arrays: dict[str, Array], values: dict[str, Any]) -> int:
-    """A real number beside whole ones alone makes the arithmetic real, as NumPy has it."""
-    if has_real_value(values.values()) and not {x.dtype for x in arrays.values()} & FLOATS:
-        return int(lib.WEFT_F32)
-    return int(lib.WEFT_DEFAULT)
-
-
-def _dtype_for(call: Call, formulas: tuple[str, ...], shape: tuple[int, ...],
-               arrays: dict[str, Array], inputs: dict[str, Any], values: dict[str, Any],
-               outs: tuple[Any, ...], dtype: npt.DTypeLike | None) -> DType | None:
-    """Of new results; None where there are none."""
-    if dtype is not None:
-        return dtype_of(dtype)
-    if all(y is not None for y in outs):
-        return None
-    dtypes = tuple(x.dtype for x in arrays.values())
-
-    def probe() -> DType:
-        return _probed(call, formulas, shape, inputs, dtypes, values)
-
-    return _result_dtype(dtypes, _arithmetic(formulas, dtypes, has_real_value(values.values()),
-                                             probe))
 
 
 def _probed(call: Call, formulas: tuple[str, ...], shape: tuple[int, ...],

@@ -83,9 +83,17 @@ class FormulaParams(Params):
 
 def parted(operands: Mapping[str, Array]) -> tuple[dict[str, Array], dict[str, Any]]:
     """Arrays, and numbers."""
-    arrays = {name: x for name, x in operands.items() if not is_value(x)}
-    return arrays, {name: x for name, x in operands.items() if name not in arrays}
+    arrays, values = {}, {}
+    for name, x in operands.items():
+        if is_value(x):
+            values[name] = x
+        else:
+            arrays[name] = x
+    return arrays, values
 
 
-def has_real_value(values: Iterable[Any]) -> bool:
-    return any(isinstance(value, (float, np.floating)) for value in values)
+def has_real_value(values: Mapping[str, Any]) -> bool:
+    for value in values.values():
+        if isinstance(value, (float, np.floating)):
+            return True
+    return False

@@ -27,8 +27,8 @@ _lock = threading.Lock()
 _opened: str | None = None
 
 CPU_RUNTIME = "libintelocl.so"
-ADVICE = ("install a driver, such as the package pocl-opencl-icd of Debian and Ubuntu, or a runtime "
-          "for CPUs by pip install 'pyweft[cpu]'")
+ADVICE = ("install a driver, such as the package pocl-opencl-icd of Debian and Ubuntu, or a "
+          "runtime for CPUs by pip install 'pyweft[cpu]'")
 
 
 def _mapped() -> Iterator[str]:

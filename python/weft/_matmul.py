@@ -32,12 +32,12 @@ def matmul(a: Array, b: Array, *, alpha: float = 1, beta: float = 0, epilogue: s
            dtype: npt.DTypeLike | None = None, out: Array = None, **operands: Any) -> Array:
     """f(alpha a @ b + beta out), as numpy.matmul() but for f, alpha and beta.
 
-    a, b      [... x m x k] and [... x k x n], any strides, one data type: f32, f64, f16, bf16 or i8.
-              Batches broadcast by NumPy's rule. A vector is a matrix of one row (a) or one column
-              (b), and the result has not that dimension. (NumPy also takes two data types, and other
-              whole numbers.)
+    a, b      [... x m x k] and [... x k x n], any strides, one data type: f32, f64, f16, bf16 or
+              i8. Batches broadcast by NumPy's rule. A vector is a matrix of one row (a) or one
+              column (b), and the result has not that dimension. (NumPy also takes two data types,
+              and other whole numbers.)
     epilogue  f: a formula, as of elementwise(), of the number c and of `operands`; None: c itself
-    operands  up to 4 arrays, which broadcast to the result with its vectors' dimensions, and numbers
+    operands  up to 4 arrays, which broadcast to the result, and numbers
     dtype     of the result: a's, or another of f32, f16 and bf16; int32 of i8. None: a's or int32
     out       of the result's shape; read if beta is not 0. It must not be a or b
 

@@ -30,8 +30,8 @@ def _forward(function: Any, x: Array, weight: Array, bias: Array, n_axes: int, e
 
 def layer_norm(x: Array, weight: Array = None, bias: Array = None, *, n_axes: int = 1,
                epsilon: float = 1e-5, out: Array = None) -> Array:
-    """(x - mean) / sqrt(var + epsilon) weight + bias, with the mean and the variance of the elements
-    along the last n_axes axes.
+    """(x - mean) / sqrt(var + epsilon) weight + bias, with the mean and the variance of the
+    elements along the last n_axes axes.
 
     x             1 to 8 dimensions; f32, f64, f16 or bf16 (computed in f32; f64 for f64)
     weight, bias  the shape of these axes and x's data type; None: 1 and 0

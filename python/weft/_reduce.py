@@ -86,8 +86,8 @@ def sum(x: Array, axis: Axes = None, dtype: npt.DTypeLike | None = None, out: Ar
 
     Returns an array of x's kind; one number is a NumPy scalar if x is in the host's memory and no
     other library's. Floats are summed with compensation, in float32 (float64 for float64): the
-    error is 1e-6 sum |x| for any number of elements. Integers wrap. Raises ValueError (axes, shapes),
-    TypeError (data types), DeviceError.
+    error is 1e-6 sum |x| for any number of elements. Integers wrap. Raises ValueError (axes,
+    shapes), TypeError (data types), DeviceError.
 
     >>> weft.sum(np.arange(6, dtype=np.float32).reshape(2, 3), axis=1)
     array([ 3., 12.], dtype=float32)
@@ -159,9 +159,9 @@ def max(x: Array, axis: Axes = None, out: Array = None, keepdims: bool = False) 
 
 
 def argmin(x: Array, axis: Axes = None, out: Array = None, keepdims: bool = False) -> Array:
-    """The indices of the least elements, int64 (or int32 if out has it): of the first of equal ones,
-    or of the first NaN. Along several axes they are counted in the order of x's axes, the last one
-    fastest. ValueError if there are no elements to reduce; else as sum().
+    """The indices of the least elements, int64 (or int32 if out has it): of the first of equal
+    ones, or of the first NaN. Along several axes they are counted in the order of x's axes, the
+    last one fastest. ValueError if there are no elements to reduce; else as sum().
 
     >>> int(weft.argmin(np.array([3, 1, 2], np.float32)))
     1

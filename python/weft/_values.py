@@ -2,6 +2,7 @@
 """Arguments that are no arrays: axes and shapes."""
 from __future__ import annotations
 
+import functools
 import operator
 from typing import SupportsIndex, Tuple, Union
 
@@ -36,14 +37,16 @@ def reduced_shape(shape: Shape, axes: tuple[int, ...], keepdims: bool) -> Shape:
     return tuple(extent for i, extent in enumerate(shape) if i not in axes)
 
 
-def broadcast(first: Shape, *others: Shape) -> Shape:
+@functools.lru_cache(maxsize=1024)
+def broadcast(*shapes: Shape) -> Shape:
     """The shape that these broadcast to by NumPy's rule, whose own function is slow."""
-    shape = first
-    for other in others:
+    shape: Shape = shapes[0] if shapes else ()
+    for other in shapes:
         if other != shape:
             ndim = max(len(shape), len(other))
-            pairs = list(zip((1,) * (ndim - len(shape)) + shape, (1,) * (ndim - len(other)) + other))
+            pairs = list(zip((1,) * (ndim - len(shape)) + shape,
+                             (1,) * (ndim - len(other)) + other))
             if any(a != b and 1 not in (a, b) for a, b in pairs):
-                raise ValueError(f"shapes {shapes_text([first, *others])} do not broadcast")
+                raise ValueError(f"shapes {shapes_text(shapes)} do not broadcast")
             shape = tuple(b if a == 1 else a for a, b in pairs)
     return shape
