@@ -9,7 +9,8 @@ packages_of_a_device='pocl-opencl-icd'
 packages_to_check='g++ clang libcmocka-dev python3'
 # Not on every release: see without(). FIRST|SECOND: the second where there is no first.
 packages_if_there_are='oclgrind mesa-opencl-icd clang-format shellcheck libclang-rt-dev
-    clang-15|clang-19 libclc-15|libclc-19 intel-opencl-icd clang-tidy cppcheck valgrind python3-venv'
+    clang-15|clang-19 libclc-15|libclc-19 intel-opencl-icd clang-tidy cppcheck valgrind python3-venv
+    python3-dev'
 
 # What happens to the tests without a package.
 without() {

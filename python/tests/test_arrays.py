@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Operands of all kinds, by the softmax and the sum of them."""
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -166,6 +167,8 @@ def test_events(queue):
     x.add_event(gate)
     y = weft.softmax(x)
     assert len(y.events) == 1
+    queue.flush()
+    time.sleep(0.1)  # enough for the kernel, if it did not wait
     assert y.events[0].command_execution_status != cl.command_execution_status.COMPLETE
     gate.set_status(cl.command_execution_status.COMPLETE)
     cl.wait_for_events(y.events)
