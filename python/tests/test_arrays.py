@@ -187,6 +187,37 @@ def test_other_queue(queue):
         weft.softmax(x.with_queue(None))
 
 
+def test_many_contexts(queue):
+    """A context of the library stays for some of the caller's, and works as long as it is used."""
+    import pyopencl as cl
+
+    made = []
+    for i in range(weft._devices.MOST_CONTEXTS + 3):
+        context = cl.Context(queue.context.devices)
+        x = to_device(cl.CommandQueue(context), np.full((2, 3), i, np.float32))
+        made.append((context, x, weft.softmax(x)))
+    assert len(weft._devices._contexts) == weft._devices.MOST_CONTEXTS
+    for _, x, y in made[:2]:
+        close(y.get(), np.full((2, 3), 1 / 3))
+        close(weft.softmax(x).get(), np.full((2, 3), 1 / 3))
+
+
+def test_device_with_memory_of_its_own(monkeypatch):
+    """As a GPU's: operands and results are copied."""
+    monkeypatch.setattr(weft._devices.host_place().context, "is_cpu", False)
+    x = np.arange(60, dtype=np.float32).reshape(3, 4, 5) % 7
+    close(weft.softmax(x[::-1, ::2].T, 1), softmax_of(x[::-1, ::2].T, 1))
+    whole = np.zeros((6, 20), np.float32)
+    part = whole[::2, 16:0:-4]
+    weft.softmax(x[:, :, 0], out=part)
+    close(part, softmax_of(x[:, :, 0]))
+    assert np.count_nonzero(whole) == 12
+    assert weft.sum(np.zeros((0, 3), np.float32), axis=1).shape == (0,)
+    y = np.ones((3, 5), np.float32)
+    weft.matmul(x[0, :3], np.eye(5, dtype=np.float32), beta=1, out=y)
+    close(y, x[0, :3] + 1)
+
+
 def test_threads(queue):
     x = np.arange(600, dtype=np.float32).reshape(20, 30) % 11
     a, expected, wrong = to_device(queue, x), softmax_of(x), []

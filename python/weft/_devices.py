@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import sys
 import threading
 from typing import Any
 
@@ -18,7 +19,7 @@ QUEUE_CONTEXT, QUEUE_DEVICE = 0x1090, 0x1091
 TYPES = {1 << 1: "CPU", 1 << 2: "GPU", 1 << 3: "accelerator"}
 ANY_TYPE = 0xFFFFFFFF
 MEM_READ_WRITE = 1
-MOST_PLACES = 64
+MOST_PLACES, MOST_CONTEXTS = 64, 16
 
 
 @dataclasses.dataclass(frozen=True)
@@ -81,16 +82,23 @@ def devices() -> list[Device]:
 
 
 class Context:
-    """A weft_context. It stays until the process ends: nothing is released at exit, where drivers
-    may be gone already."""
+    """A weft_context. It stays until the process ends, where nothing is released, as drivers may be
+    gone already; or, if too many others came after it, until nothing uses it any more."""
 
     def __init__(self, ctx: Any) -> None:
         self.ctx = ctx
+        self.is_retired = False
         self.cl = lib.weft_context_cl(ctx)
         self.device = lib.weft_context_device(ctx)
         self.is_cpu = bool(_type_of(self.device) & (1 << 1))
         self.has_f64 = bool(lib.weft_context_limits(ctx).has_f64)
         self._spare: Any = None
+
+    def __del__(self) -> None:
+        if self.is_retired and not sys.is_finalizing():
+            if self._spare is not None:
+                lib.clReleaseMemObject(self._spare)
+            lib.weft_context_destroy(ffi.new("weft_context **", self.ctx))
 
     def spare_buffer(self) -> Any:
         """For operands without elements, which have no buffer."""
@@ -179,12 +187,21 @@ def _new_place(pointer: int) -> Place:
             out = ffi.new("weft_context **")
             check(lib.weft_context_create(out, ffi.cast("cl_context", parts[0]),
                                           ffi.cast("cl_device_id", parts[1]), NULL))
+            while len(_contexts) >= MOST_CONTEXTS:
+                _retire_context(next(iter(_contexts)))
             _contexts[key] = Context(out[0])
         check_cl(lib.clRetainCommandQueue(queue), "clRetainCommandQueue()")
         while len(_places) >= MOST_PLACES:
             _release_place(next(iter(_places)))
         place = _places[pointer] = Place(_contexts[key], queue)
     return place
+
+
+def _retire_context(key: tuple[int, int]) -> None:
+    context = _contexts.pop(key)
+    for pointer in [pointer for pointer, place in _places.items() if place.context is context]:
+        _release_place(pointer)
+    context.is_retired = True
 
 
 def _release_place(pointer: int) -> None:
