@@ -21,7 +21,7 @@ BOOL: DType = np.dtype(np.bool_)
 MOST_KINDS = 1024
 
 _pool: ParamsPool[FormulaParams] = ParamsPool("weft_elementwise_params", FormulaParams)
-_result_dtypes: dict[tuple[Any, ...], DType] = {}
+_new_dtypes: dict[tuple[Any, ...], DType] = {}
 
 
 def _result_dtype(dtypes: tuple[DType, ...], computed: DType) -> DType:
@@ -61,38 +61,51 @@ def elementwise(formula: str | tuple[str, ...], /, *, out: Any = None,
     formulas = formula if isinstance(formula, tuple) else (formula,)
     if len(formulas) > MOST_OUTPUTS or not formulas:
         raise ValueError(f"there are {len(formulas)} formulas: 1 to {MOST_OUTPUTS} are wanted")
-    outs = out if isinstance(out, tuple) else (out,) if out is not None else (None,) * len(formulas)
-    if len(outs) != len(formulas):
-        raise ValueError(f"out has {len(outs)} arrays for {len(formulas)} formulas")
+    outs = _outs_of(out, len(formulas))
     given, values = parted(operands)
     call = Call(*given.values(), *outs)
     arrays = {name: call.operand(x) for name, x in given.items()}
-    dtypes = tuple([x.dtype for x in arrays.values()])
-    is_real = has_real_value(values)
     shape = broadcast(*[tuple(x.shape) for x in arrays.values()],
                       *[tuple(array_of(y).shape) for y in outs if y is not None])
+    dtypes = tuple([x.dtype for x in arrays.values()])
     inputs = {name: call.input(x) for name, x in arrays.items()}
-    result = None if dtype is None else dtype_of(dtype)
-    if result is None and any(y is None for y in outs):
-        key = (formulas, dtypes, is_real)
-        result = _result_dtypes.get(key)
-        if result is None:
-            computed = _arithmetic(call, formulas, shape, inputs, dtypes, values)
-            result = _result_dtype(dtypes, computed)
-            if len(_result_dtypes) >= MOST_KINDS:
-                _result_dtypes.clear()
-            _result_dtypes[key] = result
-    tensors = [call.output(y, shape, result if y is None or dtype is not None else None)
-               for y in outs]
+    wanted = None if dtype is None else dtype_of(dtype)
+    new = wanted
+    if new is None and any(y is None for y in outs):
+        new = _new_dtype(call, formulas, shape, inputs, dtypes, values)
+    tensors = [call.output(y, shape, new if y is None else wanted) for y in outs]
     params = _pool.take()
     n_inputs = params.fill(inputs, values)
     # A real number beside whole ones alone makes the arithmetic real, as NumPy has it.
-    params.struct.arithmetic = (lib.WEFT_F32 if is_real and FLOATS.isdisjoint(dtypes)
-                                else lib.WEFT_DEFAULT)
-    params.fill_outputs([_boolean(text, arrays, operands) if _is_bool(y, result) else text
+    is_real = has_real_value(values) and FLOATS.isdisjoint(dtypes)
+    params.struct.arithmetic = lib.WEFT_F32 if is_real else lib.WEFT_DEFAULT
+    params.fill_outputs([_boolean(text, arrays, operands) if _is_bool(y, new) else text
                          for text, y in zip(formulas, outs)], tensors)
     return call.run(lib.weft_elementwise, _pool, params, n_inputs, params.inputs, len(formulas),
                     params.outputs)
+
+
+def _outs_of(out: Any, n_formulas: int) -> tuple[Array, ...]:
+    if out is None:
+        return (None,) * n_formulas
+    outs = out if isinstance(out, tuple) else (out,)
+    if len(outs) != n_formulas:
+        raise ValueError(f"out has {len(outs)} arrays for {n_formulas} formulas")
+    return outs
+
+
+def _new_dtype(call: Call, formulas: tuple[str, ...], shape: tuple[int, ...],
+               inputs: dict[str, Any], dtypes: tuple[DType, ...],
+               values: dict[str, Any]) -> DType:
+    """Of results that the caller says nothing of; found once for formulas and data types."""
+    key = (formulas, dtypes, has_real_value(values))
+    found = _new_dtypes.get(key)
+    if found is None:
+        computed = _arithmetic(call, formulas, shape, inputs, dtypes, values)
+        if len(_new_dtypes) >= MOST_KINDS:
+            _new_dtypes.clear()
+        found = _new_dtypes[key] = _result_dtype(dtypes, computed)
+    return found
 
 
 def _arithmetic(call: Call, formulas: tuple[str, ...], shape: tuple[int, ...],
@@ -106,8 +119,8 @@ def _arithmetic(call: Call, formulas: tuple[str, ...], shape: tuple[int, ...],
                                                           values)
 
 
-def _is_bool(y: Array, result: DType | None) -> bool:
-    return bool(result == BOOL if y is None else array_of(y).dtype == BOOL)
+def _is_bool(y: Array, new: DType | None) -> bool:
+    return bool((new if y is None else array_of(y).dtype) == BOOL)
 
 
 def _boolean(formula: str, arrays: dict[str, Array], operands: dict[str, Array]) -> str:

@@ -73,6 +73,7 @@ def matmul(a: Array, b: Array, *, alpha: float = 1, beta: float = 0, epilogue: s
     params = _pool.take()
     struct = params.struct
     struct.n_inputs, struct.inputs = params.fill(inputs, values), params.inputs if inputs else NULL
-    struct.epilogue = NULL if epilogue is None else chars(epilogue)
+    text = NULL if epilogue is None else chars(epilogue)  # which stays until the call returns
+    struct.epilogue = text
     y = call.run(lib.weft_matmul, _pool, params, alpha, A, B, beta, C)
     return y[()] if out is None and type(y) is np.ndarray and y.ndim == 0 else y
