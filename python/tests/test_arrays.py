@@ -138,7 +138,7 @@ def test_other_arrays(kind):
 def test_what_is_no_array(queue):
     with pytest.raises(TypeError, match="DLPack's kind 2"):
         weft.softmax(OnDevice(np.zeros(3, np.float32)))
-    for x in (object(), "text", None, [1 + 1j]):
+    for x in (object(), "text", None, [1 + 1j], np.ma.masked_array([1.0], [True])):
         with pytest.raises((TypeError, ValueError)):
             weft.softmax(x, 0)
     with pytest.raises(TypeError, match="out is in the host's memory"):

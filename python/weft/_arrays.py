@@ -148,6 +148,8 @@ def _from_dlpack_of(x: Any) -> Wrap | None:
 def host_array(x: Any) -> tuple[np.ndarray[Any, Any], Wrap | None]:
     """A view of the operand, not a copy where it is an array, and what results are wrapped by."""
     if isinstance(x, np.ndarray):
+        if isinstance(x, np.ma.MaskedArray):
+            raise TypeError("a masked array: kernels know no masks")
         return x, None
     if type(x).__module__.partition(".")[0] == "torch" and hasattr(x, "requires_grad"):
         return _from_torch(x)

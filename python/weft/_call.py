@@ -28,13 +28,14 @@ MAP_READ, BLOCKING = 1, 1
 class HostOperand:
     """An array in the host's memory, its tensor, and of an output where the elements go at last."""
 
-    __slots__ = ("array", "tensor", "target")
+    __slots__ = ("array", "tensor", "target", "has_content")
 
     def __init__(self, array: np.ndarray[Any, Any], tensor: Any,
-                 target: np.ndarray[Any, Any] | None) -> None:
+                 target: np.ndarray[Any, Any] | None, has_content: bool) -> None:
         self.array = array
         self.tensor = tensor
         self.target = target
+        self.has_content = has_content
 
 
 class Call:
@@ -93,7 +94,7 @@ class Call:
         y = np.empty(shape, dtype)
         self._outputs.append(y)
         y = with_axes(y, *axes)
-        return self._host(y, y)
+        return self._host(y, y, False)
 
     def _given(self, out: Array, shape: tuple[int, ...], dtype: DType | None,
                axes: tuple[int, ...]) -> Any:
@@ -120,9 +121,10 @@ class Call:
         """Whether kernels use the host's memory as it is: they are waited for, and on a CPU."""
         return self._device_array is None and self.place.context.is_cpu
 
-    def _host(self, array: np.ndarray[Any, Any], target: np.ndarray[Any, Any] | None) -> Any:
+    def _host(self, array: np.ndarray[Any, Any], target: np.ndarray[Any, Any] | None,
+              has_content: bool = True) -> Any:
         tensor = new_tensor(array.shape, array.strides, array.dtype)
-        self._hosts.append(HostOperand(array, tensor, target))
+        self._hosts.append(HostOperand(array, tensor, target, has_content))
         return tensor
 
     # ---- buffers of the host's operands
@@ -141,8 +143,9 @@ class Call:
             self._bind_memory(*group)
 
     def _bind_copy(self, its: HostOperand) -> None:
-        flags = MEM_COPY_HOST_PTR | (MEM_READ_ONLY if its.target is None else MEM_READ_WRITE)
-        host = ffi.cast("void *", address_of(its.array))
+        flags, host = MEM_READ_ONLY if its.target is None else MEM_READ_WRITE, NULL
+        if its.has_content:
+            flags, host = flags | MEM_COPY_HOST_PTR, ffi.cast("void *", address_of(its.array))
         its.tensor.buffer = self._buffer(flags, its.array.nbytes, host)
 
     def _buffer(self, flags: int, size: int, host: Any) -> Any:
@@ -185,14 +188,16 @@ class Call:
             n_wait = self._fill_wait(params) if self._events else 0
             struct.n_wait = n_wait
             struct.wait = params.wait if n_wait else NULL
+            params.event[0] = NULL
             status = function(place.ctx, place.queue, *arguments, struct)
             if status:
                 fail(status)
-            event = params.event[0]
+            if params.event[0] == NULL:
+                raise AssertionError("a call that succeeds has an event")
             if self._device_array is None:
                 self._finish(params.event)
             else:
-                self._note(event)
+                self._note(params.event[0])
         finally:
             for buffer in self._buffers:
                 lib.clReleaseMemObject(buffer)
