@@ -199,18 +199,20 @@ static void test_many_blocks(void **state)
     }
 }
 
-// An item whose part of a block is whole and aligned loads a step without asking; the last step may
-// be shorter. A and B lie either way. Offsets are anything: one product in 16 has both aligned.
-static void test_whole_blocks_with_a_short_last_step(void **state)
+// Where all of a block is whole and aligned, no item asks before it loads, and two steps or more
+// have a loop of their own; the last step may be shorter. A and B lie either way. Offsets are
+// anything: one product in 16 has both aligned.
+static void test_whole_blocks_of_one_step_to_four(void **state)
 {
     (void)state;
     static const weft_matmul_tiling tiling =
-        TILING(BLOCKS, false, 4, 2, 4, 4, 2, 16, 8, 32, WHOLE_K);
-    for (uint64_t seed = 0; seed < 512; seed++) {
+        TILING(BLOCKS, false, 4, 2, 4, 4, 2, 8, 8, 32, WHOLE_K);
+    for (uint64_t seed = 0; seed < 768; seed++) {
         const matmul_case one = {.seed = seed,
-                                 .m = 16,
-                                 .n = 32 + 32 * (int64_t)(seed >> 3 & 1),
-                                 .k = 16 + 4 * (int64_t)(seed & 1),
+                                 .m = 8,
+                                 .n = 32,
+                                 .k = 8 * (1 + (int64_t)(seed >> 3 & 3)) + 4 * (int64_t)(seed & 1),
+                                 .dtype = seed < 512 ? WEFT_F32 : WEFT_F16,
                                  .alpha = 1,
                                  .a.layout = seed & 2 ? LAYOUT_TRANSPOSED : LAYOUT_DENSE,
                                  .b.layout = seed & 4 ? LAYOUT_TRANSPOSED : LAYOUT_DENSE,
@@ -253,7 +255,7 @@ int main(void)
         cmocka_unit_test(test_every_variant_of_rows),
         cmocka_unit_test(test_vectors_of_rows_that_are_not_there),
         cmocka_unit_test(test_many_blocks),
-        cmocka_unit_test(test_whole_blocks_with_a_short_last_step),
+        cmocka_unit_test(test_whole_blocks_of_one_step_to_four),
         cmocka_unit_test(test_outputs_that_no_cache_holds),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);

@@ -56,6 +56,7 @@ class Turn(typing.NamedTuple):
     instructions: int
     load_bytes: int
     in_flight: int   # the most loads that are under way at once
+    products: int    # multiply-adds of dense products, those of loops in it among them
 
 
 def block_ends(code):
@@ -250,12 +251,12 @@ def regions_and_turns(code, model, is_dense=False):
     for region in regions_of(after):
         way = way_through(code, ends, after, region, is_dense)
         if way:
-            n_bytes, _, n, linked = way
+            n_bytes, n_products, n, linked = way
             blocks = list(blocks_of(linked))
             own = [block for block in blocks if block not in region.nested]
             n_loads = sum(len(loads_of(code, range(block, ends[block]))) for block in own)
             yield region, Turn(region.depth, n, n_bytes,
-                               in_flight(code, ends, region, blocks, model)), n_loads
+                               in_flight(code, ends, region, blocks, model), n_products), n_loads
 
 
 def turns_of(code, model, is_dense=False):
@@ -272,9 +273,16 @@ def work(turn):
 
 
 def hot(code, model, by=load_bytes, most_depth=99, is_dense=False):
-    """The Turn of the region that has most of something, where each loop goes round TURNS times."""
+    """The Turn of the region that has most of something, where each loop goes round TURNS times. Of
+    dense products, which have a loop for whole blocks and one for others, the shortest of those that
+    multiply most; it loads where loads are asked for."""
     def weight(turn):
         return [n * TURNS ** turn.depth for n in by(turn)]
 
-    turns = turns_of(code, model, is_dense)
-    return max((turn for turn in turns if turn.depth <= most_depth), key=weight)
+    def multiplies(turn):
+        return turn.products * TURNS ** turn.depth, -turn.instructions
+
+    turns = [turn for turn in turns_of(code, model, is_dense) if turn.depth <= most_depth]
+    if not is_dense:
+        return max(turns, key=weight)
+    return max((turn for turn in turns if turn.load_bytes or by != load_bytes), key=multiplies)

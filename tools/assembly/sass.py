@@ -14,6 +14,7 @@ TO = re.compile(r"`\((\.L_\w+)\)")
 LOADS = ("LDG", "LD", "LDGSTS")      # from global memory, the last one to local memory
 PRODUCTS = ("FFMA", "HFMA2", "DFMA", "HMMA", "IMMA", "DMMA")
 MEMORY = (*LOADS, "LDS", "LDL", "LDC", "ULDC", "STG", "ST", "STS", "STL", "LDSM")
+NO_FACTORS = "-RZ, RZ,"               # where a multiply-add sets a register to a constant
 ENDS = ("EXIT", "RET", "KILL", "BPT", "BRX", "JMX")
 # Registers of operands, the result first, where not all are single.
 WIDE = [(r"HMMA\.16816\.F32|HMMA\.1688\.F32\.TF32", (4, 4, 2, 4)),
@@ -82,7 +83,7 @@ def instruction_of(guard, operation, operands, labels):
     return Instruction(target=labels[target.group(1)] if jumps else None,
                        goes_on=not (always and (jumps or name in ENDS)),
                        load_bytes=bytes_of(suffixes) if name in LOADS else 0,
-                       multiplies=name in PRODUCTS,
+                       multiplies=name in PRODUCTS and NO_FACTORS not in operands,
                        guard=(guard or "").lstrip("@"), loaded=loaded, touched=frozenset(touched))
 
 
