@@ -170,7 +170,7 @@ def products_before_loads():
 # A device of two units, of which each issues as many instructions of 32 lanes as ISSUE_SHARE says
 # of 1000 in a microsecond.
 DEVICE = model.Device(gbps=1000, gflops=128, cache_bytes=10000, units=2)
-LOOP = roles.Loop("entry", True, loops.Turn(1, 60, 128, 8), 16, 4, 40, 1, 4 * 32 * 600)
+LOOP = roles.Loop("entry", True, loops.Turn(1, 60, 128, 8, 0), 16, 4, 40, 1, 4 * 32 * 600)
 
 
 def launch(**changes):
