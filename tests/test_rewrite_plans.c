@@ -176,6 +176,7 @@ static void test_sub_groups(void **state)
 static rewrite_case held_case(const held_rows *rows, rewrite_op op, int turn)
 {
     const bool is_scaled = rewrite_is_norm(op) && turn % 3 > 0;
+    const bool has_columns = rewrite_is_norm_backward(op) && turn % 2;
     static const weft_dtype types[] = {WEFT_F32, WEFT_F16, WEFT_BF16, WEFT_F64, WEFT_F32};
     return (rewrite_case){.seed = 7000 + (uint64_t)turn,
                           .op = op,
@@ -186,18 +187,22 @@ static rewrite_case held_case(const held_rows *rows, rewrite_op op, int turn)
                           .number = 1,
                           .has_weight = is_scaled,
                           .has_bias = is_scaled && op == LAYER_NORM,
+                          .wants_dw = has_columns,
+                          .wants_db = has_columns && op == LAYER_NORM_BACKWARD,
                           .in_layout = LAYOUT_ALIGNED,
                           .out_layout = LAYOUT_ALIGNED,
                           .tiling = &rows->tiling};
 }
 
-// All kinds of numbers by one program; over X every other time.
+// All kinds of numbers by one program; over each input in turn, where that is allowed.
 static void run_held(const rewrite_case *of)
 {
-    for (int numbers = 0; numbers < N_NUMBERS; numbers += is_reduced ? 2 : 1) {
+    const int step = is_reduced ? 2 : 1;
+    for (int numbers = 0; numbers < N_NUMBERS; numbers += step) {
         rewrite_case one = *of;
         one.numbers = (rewrite_numbers)numbers;
-        one.over = numbers % 2;
+        if (!of->wants_dw)
+            one.over = numbers / step % (rewrite_is_backward(of->op) ? 3 : 2);
         one.masked = numbers % 3 == 0;
         if (rewrite_is_norm(one.op))
             one.number = numbers == OUT_OF_RANGE ? 0 : 1e-5;
@@ -205,14 +210,19 @@ static void run_held(const rewrite_case *of)
     }
 }
 
+static const rewrite_op held_ops[N_REWRITES] = {
+    LAYER_NORM, SOFTMAX,     LAYER_NORM_BACKWARD, SOFTMAX_BACKWARD,
+    RMS_NORM,   LOG_SOFTMAX, RMS_NORM_BACKWARD,   LOG_SOFTMAX_BACKWARD};
+
 static void test_held_rows(void **state)
 {
     (void)state;
-    static const rewrite_op ops[] = {SOFTMAX, LAYER_NORM, LOG_SOFTMAX, RMS_NORM};
     for (int i = 0; i < N_HELD_TILINGS; i++)
-        for (int op = 0; op < 4; op++) {
-            const rewrite_case of = held_case(&held_tilings[i], ops[op], i + 3 * op);
-            const bool is_picked = is_reduced ? i % 4 == op : op < 2 || (i + op) % 3 == 0;
+        for (int op = 0; op < N_REWRITES; op++) {
+            rewrite_case of = held_case(&held_tilings[i], held_ops[op], i + 3 * op);
+            if (!rewrite_is_possible(ctx, &of))
+                of.dtype = WEFT_F32;
+            const bool is_picked = is_reduced ? i % N_REWRITES == op : op < 2 || (i + op) % 3 == 0;
             const bool has_room = of.dtype != WEFT_F64 || of.tiling->held * of.tiling->unroll <= 16;
             if (is_picked && has_room && has_turn(i / 2) &&
                 items_of_group(of.tiling) <= weft_context_limits(ctx)->max_items)
@@ -228,7 +238,7 @@ static void test_held_rows_in_sub_groups(void **state)
     limits.has_subgroups = !limits.has_subgroups;
     weft_context *there = open_context(&limits);
     for (int i = 0; i < N_HELD_TILINGS; i += is_reduced ? 3 : 1) {
-        rewrite_case of = held_case(&held_tilings[i], i % 2 ? SOFTMAX : LAYER_NORM, i);
+        rewrite_case of = held_case(&held_tilings[i], held_ops[i % 4], i);
         of.dtype = WEFT_F32;
         of.numbers = i % 2 ? STEEP : FAR_AWAY;
         if (!has_turn(i / 2) || items_of_group(of.tiling) > limits.max_items)
@@ -259,7 +269,7 @@ static void test_held_rows_as_planned(void **state)
     for (int i = 0; i < 3; i++) {
         weft_context *there = open_context(weft_profile_find(profiles[i]));
         for (int j = 0; j < (is_reduced ? 2 : 8); j++) {
-            const rewrite_op op = (rewrite_op[]){SOFTMAX, LAYER_NORM}[j % 2];
+            const rewrite_op op = held_ops[(i + j) % N_REWRITES];
             const rewrite_case of = {.seed = 8000 + (uint64_t)(8 * i + j),
                                      .op = op,
                                      .ndim = 3,

@@ -146,7 +146,7 @@ INLINE void norm_held(const walk *w, const operands *o, ACC epsilon, local ACC *
 #if RMS
         hold_squares(&s, x, shared);
 #else
-        hold_moments(&s, x, is_row(w, high) ? load_one(row) : (ACC)0, w, shared);
+        hold_moments(&s, x, w, shared);
 #endif
         find_final(&f, &s, w, epsilon);
         normalise_row(x, &f, w, o);
@@ -167,7 +167,7 @@ kernel GROUP void norm_lines(OPERANDS)
     GET_VIEW(bias_view);
     const operands o = operands_of(&x, X, &weight_view, weight, &bias_view, bias, &y, Y);
 #if HELD
-    local ACC shared[GROUP_ITEMS];
+    local ACC shared[HELD_SHARED];
     norm_held(&w, &o, epsilon, shared);
 #else
     local state shared[GROUP_ITEMS];

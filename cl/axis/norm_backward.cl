@@ -129,6 +129,75 @@ INLINE operands operands_of(const view *x, global const T *X, const view *dy, gl
     return o;
 }
 
+#if HELD
+// dY becomes dY w. w is the same for all rows.
+INLINE void weigh_row(ACC dy[HELD_ELEMENTS], const walk *w, const operands *o)
+{
+    global const T *base = o->bases[READS - 1] + o->views[READS - 1]->start + held_at(0);
+#pragma unroll
+    for (int i = 0; i < HELD; i++) {
+        ACC weight[UNROLL] = {0};
+        if (is_held(w, i))
+            load_wide(weight, base + i * ITEMS_Y * UNROLL);
+#pragma unroll
+        for (int j = 0; j < UNROLL; j++)
+            dy[i * UNROLL + j] *= weight[j];
+    }
+}
+
+// The finals of a row with gradients g. x become distances from the mean, or with RMS stay, and are
+// scaled: their squares and their products with g then cost one step each. The slope is that of
+// scaled distances.
+INLINE void hold_finals(finals *f, ACC x[HELD_ELEMENTS], const ACC g[HELD_ELEMENTS], const walk *w,
+                        ACC epsilon, local ACC *shared)
+{
+    const ACC share = (ACC)1 / (ACC)w->mid;
+#if RMS
+    const ACC scale = held_scale(x, shared);
+    if (RANGED)
+        EACH_HELD(i) x[i] *= scale;
+#else
+    state s;
+    const ACC rest = hold_mean(&s, x, w, shared);
+    f->mean = s.mean;
+    f->compensation = s.compensation;
+    f->center = sum_of_row(held_part(g, share), shared);
+    // The rest is far below the largest distance: it needs no scale, and its squares past the end
+    // of the row count for nothing.
+    const ACC scale = held_scale(x, shared);
+    EACH_HELD(i) x[i] = multiply_add(x[i], scale, -rest * scale);
+#endif
+    const ACC squares = sum_of_row(held_products(x, x), shared);
+    f->factor = inverse_root(squares * share, scale, epsilon);
+    const ACC factor = f->factor * inverse_scale(scale);
+    f->slope = sum_of_row(held_products(x, g), shared) * share * factor * factor;
+}
+
+INLINE void norm_backward_held(const walk *w, const operands *o, ACC epsilon, local ACC *shared)
+{
+    EACH_ROW(*w, high)
+    {
+        ACC x[HELD_ELEMENTS], g[HELD_ELEMENTS];
+        finals f;
+        const bool exists = is_row(w, high);
+        get_row(x, w, o->bases[0] + high_offset(w, o->views[0], high), exists, (ACC)1, (ACC)0);
+        get_row(g, w, o->bases[1] + high_offset(w, o->views[1], high), exists, (ACC)1, (ACC)0);
+        if (WEIGHTED)
+            weigh_row(g, w, o);
+        hold_finals(&f, x, g, w, epsilon, shared);
+#if SAVES_STATISTICS
+        put_statistics(o->statistics, w, high, &f, 0, exists && item_y() == 0);
+#endif
+#if RMS
+        EACH_HELD(i) x[i] = f.factor * (g[i] - x[i] * f.slope);
+#else
+        EACH_HELD(i) x[i] = f.factor * ((g[i] - f.center) - x[i] * f.slope);
+#endif
+        put_row(x, w, o->Y + high_offset(w, o->y, high), exists);
+    }
+}
+#endif
+
 #define OPERANDS NORM_BACKWARD_PARAMETERS(DECLARE, COMMA)
 
 #define GET_OPERANDS(scratch)                                                                      \
@@ -148,13 +217,18 @@ kernel GROUP void norm_backward_lines(OPERANDS, global char *scratch)
 kernel GROUP void norm_backward_lines(OPERANDS)
 #endif
 {
-    local state shared[GROUP_ITEMS];
 #if SAVES_STATISTICS
     GET_OPERANDS(scratch);
 #else
     GET_OPERANDS(0);
 #endif
+#if HELD
+    local ACC shared[HELD_SHARED];
+    norm_backward_held(&w, &o, epsilon, shared);
+#else
+    local state shared[GROUP_ITEMS];
     sweep_and_rewrite(&w, &o, epsilon, shared, 0);
+#endif
 }
 #else
 kernel GROUP void norm_backward_parts(OPERANDS, global char *scratch)

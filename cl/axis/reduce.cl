@@ -344,10 +344,11 @@ INLINE ACCS result_of(const state *s, long n, long correction)
 #if OP == OP_LOGSUMEXP
 #define INFINITE_TOP 0 // infinity must give infinity, not infinity - infinity
 #include "axis/max_min.clh"
+#include "base/log.clh"
 
 INLINE ACCS result_of(const state *s, long n, long correction)
 {
-    return s->top + log(sum_with_compensation(s->sum, s->compensation));
+    return s->top + log_of_sum(sum_with_compensation(s->sum, s->compensation));
 }
 #endif
 
@@ -458,11 +459,10 @@ INLINE void write_line(output out, const walk *w, const view *y, columns c, long
 #endif
 
 // A row's state, in the first of its items.
-INLINE void reduce_row(state *s, ACC x[HELD_ELEMENTS], ACC first, const walk *w,
-                       local SHARED *shared)
+INLINE void reduce_row(state *s, ACC x[HELD_ELEMENTS], const walk *w, local SHARED *shared)
 {
 #if IS_SPREAD
-    hold_moments(s, x, first, w, shared);
+    hold_moments(s, x, w, shared);
 #elif OP == OP_NORM2
     hold_squares(s, x, shared);
 #elif OP == OP_LOGSUMEXP
@@ -495,9 +495,8 @@ INLINE void reduce_held(output out, const walk *w, const view *x, global const T
         ACC read[HELD_ELEMENTS];
         state s;
         global const T *row = X + high_offset(w, x, high);
-        const ACC first = IS_SPREAD && is_row(w, high) ? load_one(row) : (ACC)0;
         get_row(read, w, row, is_row(w, high), (ACC)1, MISSING);
-        reduce_row(&s, read, first, w, shared);
+        reduce_row(&s, read, w, shared);
         if (item_y() == 0 && is_row(w, high))
             write_found(out, w, y, high, 0, &s, 0, 1);
     }
@@ -518,7 +517,7 @@ kernel GROUP void reduce_lines(REDUCE_LINES_PARAMETERS(DECLARE, COMMA))
             reduce_rows(&w, &x, &y, X, Y, high, min(stop, high + VECTOR_WIDTH), out);
     }
 #elif HELD
-    local SHARED shared[GROUP_ITEMS];
+    local SHARED shared[HELD_SHARED];
     reduce_held(out, &w, &x, X, &y, shared);
 #else
     local state shared[GROUP_ITEMS];

@@ -19,6 +19,7 @@
 #define FILLED    (!CACHED)
 #include "axis/axis.clh"
 #include "base/exp.clh"
+#include "base/log.clh"
 #include "base/sums.clh"
 
 #include "axis/max_min.clh"
@@ -39,7 +40,7 @@ INLINE void find_final(finals *f, const state *s, const walk *w, int masked)
 {
     const ACCS sum = sum_with_compensation(s->sum, s->compensation);
     f->top = s->top;
-    f->factor = LOG ? log(sum) : (ACC)1 / sum;
+    f->factor = LOG ? log_of_sum(sum) : (ACC)1 / sum;
     if (masked)
         f->factor = sum == (ACCS)0 ? (ACCS)0 : f->factor;
 }

@@ -15,6 +15,7 @@
 #define FIELDS(F) F(ACC, sum) F(ACC, compensation)
 #define READS     2 // Y, dY
 #include "axis/axis.clh"
+#include "base/exp.clh"
 #include "base/sums.clh"
 
 #include "axis/totals.clh"
@@ -57,6 +58,30 @@ INLINE operands operands_of(const view *y, global const T *Y, const view *dy, gl
     return o;
 }
 
+#if HELD
+// exp() of a logarithm that may be a little above 0, or anything.
+INLINE ACC power_of(ACC y)
+{
+    return exp_below(y > (ACC)EXP_OVERFLOWS ? (ACC)EXP_OVERFLOWS : y);
+}
+
+INLINE void softmax_backward_held(const walk *w, const operands *o, ACC scale, local ACC *shared)
+{
+    EACH_ROW(*w, high)
+    {
+        ACC y[HELD_ELEMENTS], dy[HELD_ELEMENTS];
+        const bool exists = is_row(w, high);
+        get_row(y, w, o->bases[0] + high_offset(w, o->views[0], high), exists, (ACC)1, (ACC)0);
+        get_row(dy, w, o->bases[1] + high_offset(w, o->views[1], high), exists, (ACC)1, (ACC)0);
+        const ACC sum = sum_of_row(LOG ? held_sum(dy) : held_products(y, dy), shared);
+#pragma unroll
+        for (int i = 0; i < HELD_ELEMENTS; i++)
+            y[i] = LOG ? scale * (dy[i] - power_of(y[i]) * sum) : scale * y[i] * (dy[i] - sum);
+        put_row(y, w, o->Y + high_offset(w, o->y, high), exists);
+    }
+}
+#endif
+
 #if !PARTED
 kernel GROUP void softmax_backward_lines(SOFTMAX_BACKWARD_PARAMETERS(DECLARE, COMMA))
 {
@@ -64,9 +89,14 @@ kernel GROUP void softmax_backward_lines(SOFTMAX_BACKWARD_PARAMETERS(DECLARE, CO
     GET_VIEW(y);
     GET_VIEW(dy);
     GET_VIEW(dx);
-    local state shared[GROUP_ITEMS];
     const operands o = operands_of(&y, Y, &dy, dY, &dx, dX);
+#if HELD
+    local ACC shared[GROUP_ITEMS];
+    softmax_backward_held(&w, &o, scale, shared);
+#else
+    local state shared[GROUP_ITEMS];
     sweep_and_rewrite(&w, &o, scale, shared, 0);
+#endif
 }
 #else
 kernel GROUP void softmax_backward_parts(SOFTMAX_BACKWARD_PARAMETERS(DECLARE, COMMA),

@@ -205,7 +205,7 @@ static int64_t extent_of(const axes *some)
 weft_axes weft_axes_sort(const weft_axes_request *request)
 {
     const int n_operands = request->n_operands, n_lines = request->n_lines;
-    weft_axes sorted = {.n_operands = n_operands};
+    weft_axes sorted = {.n_operands = n_operands, .n_lines = n_lines};
     memcpy(sorted.start, request->start, sizeof(sorted.start));
 
     axes kept = axes_of(request, false), reduced = axes_of(request, true);

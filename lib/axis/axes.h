@@ -19,7 +19,7 @@ typedef struct weft_axis {
 // An element of operand i is at start[i] plus index times stride along each of these axes.
 // A missing axis has extent 1 and strides 0.
 typedef struct weft_axes {
-    int n_operands;
+    int n_operands, n_lines; // as in the request
     int64_t start[WEFT_AXES_MOST_OPERANDS];
     weft_axis low;                     // the kept axis that lanes run along
     weft_axis mid;                     // the innermost reduced axis

@@ -122,12 +122,12 @@ weft_view weft_view_of(const weft_axes *axes, int operand)
     return v;
 }
 
-// A power of two that divides the place of each row in every operand that has rows, and their
-// length.
+// A power of two that divides the place of each row in every operand that is read or written in
+// rows, and their length.
 static int64_t row_alignment(const weft_axes *axes)
 {
     int64_t all = axes->mid.extent;
-    for (int i = 0; i < axes->n_operands; ++i) {
+    for (int i = 0; i < axes->n_lines; ++i) {
         if (axes->mid.stride[i] == 0)
             continue;
         all |= axes->start[i];

@@ -157,6 +157,7 @@ static void norms(weft_context *ctx, cl_command_queue queue)
 static void norms_backward(weft_context *ctx, cl_command_queue queue)
 {
     norm_backward(ctx, queue, 8192, 4096, WEFT_F32);
+    norm_backward(ctx, queue, 24576, 896, WEFT_F32);
     norm_backward(ctx, queue, 1 << 18, 64, WEFT_F32);
     norm_backward(ctx, queue, 2, 1 << 20, WEFT_F32);
     for (int i = 1; i < N_REALS; i++)

@@ -49,6 +49,11 @@ def norm_element(defines):
     return element_bytes(defines) * (1 + int(defines["WEIGHTED"]) + int(defines["BIASED"]))
 
 
+def gradient(defines):
+    """An element with its gradient, and w if there is one."""
+    return element_bytes(defines) * (2 + int(defines.get("WEIGHTED", 0)))
+
+
 def spgemm_entry(defines):
     return element_bytes(defines) + 4
 
@@ -98,7 +103,10 @@ WATCHED = [
     Watched(SPGEMM_SORTED, "spgemm_fill_sorted", None, "exchanges", by=loops.work),
     Watched(SPGEMM_SORTED, "spgemm_count_sorted", None, "exchanges", by=loops.work),
     Watched("softmax of 24576 x 896 x 0 along axis 1, f32", "softmax_lines", element),
+    Watched("softmax_backward of 24576 x 896 x 0 along axis 1, f32", "softmax_backward_lines",
+            gradient),
     Watched("layer_norm of 24576 x 896, f32", "norm_lines", norm_element),
+    Watched("layer_norm_backward of 24576 x 896, f32", "norm_backward_lines", gradient),
     Watched("sum of 24576 x 896 x 0 along axis 1, f32", "reduce_lines", element),
     Watched(PRODUCT, "matmul_blocks", step, "loads"),
     Watched(PRODUCT, "matmul_blocks", None, "products", by=loops.work),
