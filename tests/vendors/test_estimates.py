@@ -174,8 +174,8 @@ LOOP = roles.Loop("entry", True, loops.Turn(1, 60, 128, 8, 0), 16, 4, 40, 1, 4 *
 
 
 def launch(**changes):
-    return model.Launch(groups=6, warps=2, lanes=32, resident=4, share=1,
-                        bytes=2e6)._replace(**changes)
+    return model.Launch(groups=6, warps=2, lanes=32, resident=4, share=1, bytes=2e6,
+                        operations=math.nan)._replace(**changes)
 
 
 def near(found, wanted):
@@ -186,18 +186,20 @@ def near(found, wanted):
 def terms():
     """Twelve warps have 600 turns in all, 50 each; six warps are on a unit, four of them at a
     time. Each takes 40 instructions, and 60 of a turn; it waits twice, and twice in a turn."""
-    near(model.times(DEVICE, launch(), LOOP),
+    near(model.times(DEVICE, launch(operations=3e9), LOOP),
          [2e6 / (1000 * model.MEMORY_SHARE) / 1e3,
           600 * 32 * 128 / (model.CACHE_BYTES * 64) / 1e3,
+          3e9 / 128e3,
           6 * (40 + 50 * 60) / (model.ISSUE_SHARE * 1000),
           6 / 4 * (2 + 50 * 2) * model.LATENCY_US])
 
 
 def shares():
     """Half of the entries, in a launch as large: half of all terms that grow with entries."""
-    near(model.times(DEVICE, launch(share=0.5), LOOP),
+    near(model.times(DEVICE, launch(share=0.5, operations=0), LOOP),
          [1e6 / (1000 * model.MEMORY_SHARE) / 1e3,
           300 * 32 * 128 / (model.CACHE_BYTES * 64) / 1e3,
+          0,
           6 * (40 + 25 * 60) / (model.ISSUE_SHARE * 1000),
           6 / 4 * (2 + 25 * 2) * model.LATENCY_US])
 
@@ -205,19 +207,19 @@ def shares():
 def few_groups():
     """One group: a unit has its two warps, and the other one waits."""
     times = model.times(DEVICE, launch(groups=1, bytes=5000), LOOP)
-    near(times[2:], [2 * (40 + 300 * 60) / (model.ISSUE_SHARE * 1000),
+    near(times[3:], [2 * (40 + 300 * 60) / (model.ISSUE_SHARE * 1000),
                      (2 + 300 * 2) * model.LATENCY_US])
     near(times[:1], [5000 / (model.CACHE_BYTES * 64) / 1e3])  # from caches
 
 
 def bounds():
     """The largest term, or the launch where that is longer; what is not known does not count."""
-    expect(model.Times(1, 20, 30, 10).bound(), "issue")
-    near([model.Times(1, 20, 30, 10).total()], [30 + model.OVERHEAD_US])
-    expect(model.Times(1, 2, 3, math.nan).bound(), "overhead")
-    expect(model.Times(math.nan, math.nan, math.nan, 50).bound(), "latency")
+    expect(model.Times(1, 20, 5, 30, 10).bound(), "issue")
+    near([model.Times(1, 20, 5, 30, 10).total()], [30 + model.OVERHEAD_US])
+    expect(model.Times(1, 2, 3, 3, math.nan).bound(), "overhead")
+    expect(model.Times(math.nan, math.nan, math.nan, math.nan, 50).bound(), "latency")
     times = model.times(DEVICE._replace(gflops=0), launch(), LOOP)
-    expect([math.isnan(each) for each in times], [False, True, True, False])
+    expect([math.isnan(each) for each in times], [False, True, True, True, False])
 
 
 def older_devices():

@@ -103,7 +103,9 @@ def launch_of(launch, kernel, share, call):
     groups = launch["times"] * math.prod(
         n // of_group for n, of_group in zip(launch["global"], launch["local"]))
     warps = -(-math.prod(launch["local"]) // kernel.lanes)
-    return model.Launch(groups, warps, kernel.lanes, kernel.resident, share, call["bytes"])
+    operations = call["operations"] if roles.is_dense(launch["kernel"]) else math.nan
+    return model.Launch(groups, warps, kernel.lanes, kernel.resident, share, call["bytes"],
+                        operations)
 
 
 def call_of(request):

@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """The time that a launch needs at least, by bytes, instructions and latency.
 
-    time = overhead + max(memory, cache, issue, latency)
+    time = overhead + max(memory, cache, arithmetic, issue, latency)
 
-    memory   bytes of the operands / bandwidth of the memory, or of the last cache if it holds them
-    cache    bytes that all items load / rate at which caches deliver them
-    issue    instructions of the busiest compute unit / the rate at which it issues them
-    latency  by Little's law: a warp waits for memory once for each batch of loads in flight, and as
-             many warps as are resident wait at the same time
+    memory      bytes of the operands / bandwidth of the memory, or of the last cache if it holds
+                them
+    cache       bytes that all items load / rate at which caches deliver them
+    arithmetic  of dense products: operations / the data sheet's rate; if the hot loop has a loop in
+                it, instructions of that one are not counted
+    issue       instructions of the busiest compute unit / the rate at which it issues them
+    latency     by Little's law: a warp waits for memory once for each batch of loads in flight, and
+                as many warps as are resident wait at the same time
 
 docs/performance.md says how the constants were found, and how far times are off.
 """
@@ -48,12 +51,14 @@ class Launch(typing.NamedTuple):
     resident: int          # warps, on a unit
     share: float           # of the entries and bytes of the call
     bytes: float           # of the operands of the call
+    operations: float      # of the launch, if it is a dense product; NaN: not counted
 
 
 class Times(typing.NamedTuple):
     """Microseconds; NaN: not known."""
     memory: float
     cache: float
+    arithmetic: float
     issue: float
     latency: float
 
@@ -66,7 +71,7 @@ class Times(typing.NamedTuple):
         return most if known and known[most] > OVERHEAD_US else "overhead"
 
 
-UNKNOWN = Times(math.nan, math.nan, math.nan, math.nan)
+UNKNOWN = Times(*[math.nan] * 5)
 
 
 def memory_us(device, launch):
@@ -83,6 +88,12 @@ def turns_of(loop, launch):
 def warps_of_unit(device, launch):
     """Of the busiest one."""
     return math.ceil(launch.groups / device.units) * launch.warps
+
+
+def arithmetic_us(device, launch):
+    if not device.gflops:
+        return math.nan
+    return launch.operations / device.gflops / 1e3
 
 
 def issue_us(device, launch, loop):
@@ -112,6 +123,6 @@ def times(device, launch, loop):
     """Of a launch whose time goes into this loop; of one without entries by bytes alone."""
     memory = memory_us(device, launch)
     if not loop.total or not loop.entries or launch.resident <= 0:
-        return Times(memory, math.nan, math.nan, math.nan)
-    return Times(memory, loaded_us(device, launch, loop), issue_us(device, launch, loop),
-                 latency_us(device, launch, loop))
+        return UNKNOWN._replace(memory=memory)
+    return Times(memory, loaded_us(device, launch, loop), arithmetic_us(device, launch),
+                 issue_us(device, launch, loop), latency_us(device, launch, loop))

@@ -8,8 +8,8 @@ TITLES = [("loads in", "flight"), ("loads", "a turn"), ("instructions", "a turn"
           ("entries", "a turn"), ("instructions", "an entry"), ("", "loop")]
 
 
-BOUND = {"memory": "memory", "cache": "caches", "issue": "instructions", "latency": "latency",
-         "overhead": "the launch"}
+BOUND = {"memory": "memory", "cache": "caches", "arithmetic": "arithmetic",
+         "issue": "instructions", "latency": "latency", "overhead": "the launch"}
 
 
 def number(value, digits=3):
@@ -62,7 +62,7 @@ def whole(target, place, compilers, kernels, all_times):
     for kernel in kernels:
         lines += kernel_lines(kernel)
     lines.append("  estimate    in microseconds (us), from the hot loops: a launch takes its own "
-                 "time, and the largest of four")
+                 "time, and the largest of these")
     lines += [time_line(name, times, model.OVERHEAD_US) for name, times in all_times]
     lines.append(f"    {'all' if is_whole else 'at least'} {number(total)} us; how far such "
                  "estimates are off: docs/performance.md")

@@ -162,6 +162,10 @@ KERNELS = {
 
 # ---- loops
 
+def is_dense(kernel):
+    return KERNELS.get(kernel, UNKNOWN).is_dense
+
+
 def is_innermost(region, others):
     return not any(each.inside < region.inside for each in others)
 
@@ -183,8 +187,8 @@ def chosen(found, work, entry_bytes):
 
 
 def most_multiplied(code, model, found):
-    """Of dense products: the loop with most work."""
-    turn = loops.hot(code, model, loops.work, is_dense=True)
+    """Of dense products: of the loops that load, the shortest of those that multiply most."""
+    turn = loops.hot(code, model, is_dense=True)
     return next((i for i, each in enumerate(found) if each[1] == turn), None)
 
 
