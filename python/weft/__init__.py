@@ -14,6 +14,11 @@ from weft._norm import layer_norm, layer_norm_backward, rms_norm, rms_norm_backw
 from weft._reduce import (all, any, argmax, argmin, logsumexp, max, mean, min, norm, prod, std, sum,
                           var)
 from weft._softmax import log_softmax, log_softmax_backward, softmax, softmax_backward
+from weft._sparse import csr
+from weft._sparse_ops import (sddmm, sparse_attention, sparse_attention_backward, sparse_linear,
+                              sparse_linear_dw, sparse_linear_dx, sparse_softmax,
+                              sparse_softmax_backward, spgemm, spgemm_dense)
+from weft._spmm import SpmmPlan, spmm
 from weft._weft import lib as _lib
 
 __version__: str = _text_of(_lib.weft_version())
@@ -21,10 +26,12 @@ __version__: str = _text_of(_lib.weft_version())
 __all__ = [
     "Device",
     "DeviceError",
+    "SpmmPlan",
     "all",
     "any",
     "argmax",
     "argmin",
+    "csr",
     "devices",
     "elementwise",
     "layer_norm",
@@ -40,8 +47,19 @@ __all__ = [
     "prod",
     "rms_norm",
     "rms_norm_backward",
+    "sddmm",
     "softmax",
     "softmax_backward",
+    "sparse_attention",
+    "sparse_attention_backward",
+    "sparse_linear",
+    "sparse_linear_dw",
+    "sparse_linear_dx",
+    "sparse_softmax",
+    "sparse_softmax_backward",
+    "spgemm",
+    "spgemm_dense",
+    "spmm",
     "std",
     "sum",
     "var",
