@@ -46,7 +46,7 @@ def by_torch(G, X, V, W):
     import torch
 
     parts = [torch.from_numpy(part) for part in (G.indptr, G.indices, G.data)]
-    S = torch.sparse_csr_tensor(*parts, size=G.shape)
+    S = torch.sparse_csr_tensor(*parts, size=G.shape, check_invariants=True)
     X, V, W = (torch.from_numpy(x) for x in (X, V, W))
 
     def network():

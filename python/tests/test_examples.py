@@ -18,9 +18,11 @@ def example(name):
 
 @pytest.fixture
 def picture(tmp_path):
-    path = tmp_path / "picture.png"
-    yield path
-    assert path.read_bytes().startswith(b"\x89PNG")
+    return tmp_path / "picture.png"
+
+
+def is_drawn(path):
+    return path.read_bytes().startswith(b"\x89PNG")
 
 
 def test_prune_digits(picture):
@@ -28,6 +30,7 @@ def test_prune_digits(picture):
     histories = example("prune_digits").main(picture, epochs=6)
     dense, pruned, again = (history[-1] for history in histories.values())
     assert dense > 0.85 and again > 0.8 and again > pruned
+    assert is_drawn(picture)
 
 
 def test_graph_network(picture, tmp_path):
@@ -36,9 +39,11 @@ def test_graph_network(picture, tmp_path):
     graph = tmp_path / "graph.mtx"
     scipy_io.mmwrite(graph, sparse.random_array((300, 300), density=0.02, rng=1, format="coo"))
     assert example("graph_network").main(graph, picture) < 1e-5
+    assert is_drawn(picture)
 
 
 def test_block_attention(picture):
     module = example("block_attention")
     assert module.mask_of(64, 16).sum() == 12 * 16 * 16
     assert module.main(picture, length=128) < 1e-5
+    assert is_drawn(picture)

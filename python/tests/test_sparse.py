@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from conftest import LONG, to_device
 from hypothesis import given, strategies
+from test_process import run
 
 import weft
 from weft import _dtypes
@@ -360,3 +361,36 @@ def test_large():
     expected = S @ S.T
     assert C.nnz == expected.nnz
     np.testing.assert_allclose(C.data, expected.sorted_indices().data, 1e-4, 1e-4)
+
+
+# ---- processes
+
+def test_child_of_fork():
+    """It neither uses nor hurts the parent's plan."""
+    import os
+
+    A, B = weft.csr(np.tril(whole(1, 9, 9))), whole(2, 9, 8)
+    plan = weft.SpmmPlan(A)
+    expected = weft.spmm(A, B, plan=plan)
+    pid = os.fork()
+    if pid == 0:
+        status = 1
+        try:
+            weft.spmm(A, B, plan=plan)
+        except weft.DeviceError as error:
+            plan.close()
+            status = 0 if "fork" in str(error) else 2
+        finally:
+            os._exit(status)
+    assert os.waitpid(pid, 0)[1] == 0
+    np.testing.assert_array_equal(weft.spmm(A, B, plan=plan), expected)
+
+
+@pytest.mark.parametrize("end", ["", "plan.close()", "del plan", "raise SystemExit",
+                                 "weft.keep = plan; plan.me = plan"])
+def test_exit_with_a_plan(end):
+    code, out, errors = run("A = weft.csr(np.eye(9, dtype=np.float32))\n"
+                            "plan = weft.SpmmPlan(A)\n"
+                            "print(weft.spmm(A, np.ones((9, 8), np.float32), plan=plan).sum())\n"
+                            + end)
+    assert (code, out) == (0, "72.0") and not errors, errors

@@ -11,6 +11,7 @@ from weft._devices import Device, devices
 from weft._elementwise import elementwise
 from weft._matmul import matmul
 from weft._norm import layer_norm, layer_norm_backward, rms_norm, rms_norm_backward
+from weft._recording import Recording
 from weft._reduce import (all, any, argmax, argmin, logsumexp, max, mean, min, norm, prod, std, sum,
                           var)
 from weft._softmax import log_softmax, log_softmax_backward, softmax, softmax_backward
@@ -26,6 +27,7 @@ __version__: str = _text_of(_lib.weft_version())
 __all__ = [
     "Device",
     "DeviceError",
+    "Recording",
     "SpmmPlan",
     "all",
     "any",

@@ -9,13 +9,14 @@ kernels read and write the arrays themselves, on other devices copies.
 from __future__ import annotations
 
 import sys
+import threading
 from typing import Any
 
 import numpy as np
 
 from weft._arrays import (Array, Wrap, address_of, device_tensor, host_array, is_fit, is_on_device,
                           new_tensor, same_view, shapes_text, span_of, with_axes)
-from weft._binding import MOST_EVENTS, NULL, Params, ParamsPool, ParamsType, check_cl, fail
+from weft._binding import MOST_EVENTS, NULL, Params, ParamsPool, ParamsType, check, check_cl, fail
 from weft._devices import Place, host_place, new_buffer, place_of_queue
 from weft._dtypes import DType
 from weft._weft import ffi, lib
@@ -23,6 +24,8 @@ from weft._weft import ffi, lib
 ALIGNMENT = 128  # bytes: no implementation wants more of memory that it is to use as it is
 MEM_READ_WRITE, MEM_READ_ONLY, MEM_USE_HOST_PTR, MEM_COPY_HOST_PTR = 1, 4, 8, 32
 MAP_READ, BLOCKING = 1, 1
+
+recorders = threading.local()  # current: the recording that the thread makes
 
 
 class HostOperand:
@@ -39,13 +42,14 @@ class HostOperand:
 
 
 class Call:
-    __slots__ = ("place", "queue", "_device_array", "_wrap", "_hosts", "_events", "_outputs",
-                 "_buffers")
+    __slots__ = ("place", "queue", "_device_array", "_wrap", "_hosts", "_events", "_inputs",
+                 "_outputs", "_buffers")
 
     def __init__(self, *operands: Array) -> None:
         """Of these the first PyOpenCL array says where."""
         self._hosts: list[HostOperand] = []
         self._events: list[Any] = []
+        self._inputs: list[Array] = []
         self._outputs: list[Array] = []
         self._buffers: list[Any] = []
         self._wrap: Wrap | None = None
@@ -76,6 +80,7 @@ class Call:
         if self._device_array is not None and is_on_device(x):
             if x.events:
                 self._events += x.events
+            self._inputs.append(x)
             return device_tensor(x, self.place.context)
         if not (is_fit(x) and self._takes_memory()):
             x = np.array(x, order="C")
@@ -182,6 +187,11 @@ class Call:
         """Calls function(context, queue, arguments ..., params); returns out or the new results."""
         place = self.place
         struct = params.struct
+        recording = getattr(recorders, "current", None)
+        if recording is not None and recording.takes(place):
+            self._record(recording, function, params, *arguments)
+            pool.give_back(params)
+            return self._results()
         try:
             if self._hosts:
                 self._bind()
@@ -203,6 +213,18 @@ class Call:
                 lib.clReleaseMemObject(buffer)
             pool.give_back(params)
         return self._results()
+
+    def _record(self, recording: Any, function: Any, params: Params, *arguments: Any) -> None:
+        """The call becomes part of the recording: it is not run, and has no events."""
+        if self._hosts:
+            raise TypeError("an operand is in the host's memory, of which a recording has no copy")
+        struct = params.struct
+        struct.n_wait, struct.wait, struct.event = 0, NULL, NULL
+        try:
+            check(function(self.place.ctx, NULL, *arguments, struct))
+        finally:
+            struct.event = params.event
+        recording.note(self._inputs, self._outputs)
 
     def _fill_wait(self, params: Params) -> int:
         events = self._events

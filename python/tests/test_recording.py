@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Recordings compute what their calls would have."""
+import doctest
+
+import numpy as np
+import pytest
+from conftest import to_device
+from test_sparse import dense_of, whole
+
+import weft
+
+A = weft.csr(np.tril(whole(1, 9, 9)))
+B, OTHER = whole(2, 9, 4), whole(3, 9, 4)
+
+
+@pytest.fixture
+def network(queue):
+    """A sum of a product, of operands that change."""
+    matrix, x = A.to_device(queue), to_device(queue, B)
+    with weft.Recording(queue) as recording:
+        y = weft.spmm(matrix, x)
+        total = weft.sum(y, axis=0)
+    return recording, matrix, x, y, total
+
+
+def test_runs(queue, network):
+    recording, matrix, x, y, total = network
+    for values in (A.values, 2 * A.values):
+        matrix.values.set(values)
+        recording.run()
+        expected = dense_of(A.with_values(values)) @ B
+        np.testing.assert_array_equal(y.get(), expected)
+        np.testing.assert_array_equal(total.get(), expected.sum(0))
+
+
+def test_exchange(queue, network):
+    recording, _, x, y, _ = network
+    other = to_device(queue, OTHER)
+    recording.exchange(x, other)
+    recording.run().wait()
+    np.testing.assert_array_equal(y.get(), dense_of(A) @ OTHER)
+    for error, words, call in [
+            (ValueError, "no recorded call", lambda: recording.exchange(x, other)),
+            (ValueError, "differ", lambda: recording.exchange(other, other.T)),
+            (TypeError, "not on a device", lambda: recording.exchange(other, B))]:
+        with pytest.raises(error, match=words):
+            call()
+
+
+def test_refusals(queue, network):
+    recording, matrix, x, *_ = network
+    with weft.Recording(queue) as other:
+        with pytest.raises(TypeError, match="host's memory"):
+            weft.spmm(matrix, B, out=x)
+        with pytest.raises(weft.DeviceError):
+            weft.csr(x)
+        with pytest.raises(ValueError, match="another recording"):
+            weft.Recording(queue).__enter__()
+        with pytest.raises(ValueError, match="not ended"):
+            other.run()
+        np.testing.assert_array_equal(A @ B, dense_of(A) @ B)
+    with pytest.raises(ValueError, match="once"):
+        recording.__enter__()
+    recording.close()
+    recording.close()
+    for call in (recording.run, lambda: recording.exchange(x, x)):
+        with pytest.raises(ValueError, match="closed"):
+            call()
+
+
+def test_given_up(queue):
+    """After an exception the recording is closed, and calls run again."""
+    x = to_device(queue, B)
+    with pytest.raises(ZeroDivisionError), weft.Recording(queue) as recording:
+        weft.softmax(x)
+        raise ZeroDivisionError
+    assert recording.closed
+    np.testing.assert_array_equal(weft.sum(x, axis=0).get(), B.sum(0))
+
+
+def test_example(queue):
+    runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)
+    for found in doctest.DocTestFinder(recurse=False).find(
+            weft.Recording, "Recording", globs={"np": np, "weft": weft}):
+        runner.run(found)
+    assert runner.tries and not runner.failures

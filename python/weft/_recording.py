@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Recordings: calls that are checked and planned once, and then run by one call, many times."""
+from __future__ import annotations
+
+import sys
+import threading
+from types import TracebackType
+from typing import Any
+
+from weft._arrays import Array, is_on_device
+from weft._binding import NULL, check
+from weft._call import recorders
+from weft._devices import place_of_queue
+from weft._weft import ffi, lib
+
+
+class Recording:
+    """The calls that a thread makes within `with`, for arrays of PyOpenCL: they are checked,
+    planned and compiled, and run() runs them.
+
+    queue  of PyOpenCL: recorded are the calls of its device and context
+
+    The recording keeps the arrays; their contents count when it runs. Refused are operands in the
+    host's memory beside PyOpenCL's (TypeError), and calls that copy between host and device, as
+    those that make plans, or matrices of unknown size (DeviceError). What fails is not recorded,
+    and the recording goes on. Calls of host's arrays alone run at once.
+
+        with weft.Recording(queue) as network:
+            y = weft.softmax(weft.spmm(A, x, plan=plan))
+        network.run()           # y is complete with the event that is returned
+        network.exchange(x, other)
+        network.run()           # of other's contents
+
+    >>> cl = __import__("pyopencl.array")
+    >>> queue = cl.CommandQueue(cl.create_some_context(interactive=False))
+    >>> x = cl.array.to_device(queue, np.zeros((1, 2), np.float32))
+    >>> with weft.Recording(queue) as recording:
+    ...     y = weft.softmax(x)
+    >>> recording.run().wait()
+    >>> y.get()
+    array([[0.5, 0.5]], dtype=float32)
+    """
+
+    def __init__(self, queue: Any) -> None:
+        self._queue = queue
+        self._place = place_of_queue(queue.int_ptr)
+        self._handle = ffi.new("weft_recording **")
+        self._arrays: dict[int, Array] = {}
+        self._results: dict[int, Array] = {}
+        self._lock = threading.Lock()
+        self._is_open = False
+
+    def __enter__(self) -> Recording:
+        if self._is_open or self._handle[0] != NULL:
+            raise ValueError("a recording is made once")
+        if getattr(recorders, "current", None) is not None:
+            raise ValueError("this thread makes another recording")
+        check(lib.weft_recording_begin(self._handle, self._place.ctx))
+        self._is_open = True
+        recorders.current = self
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None,
+                 traceback: TracebackType | None) -> None:
+        recorders.current = None
+        self._is_open = False
+        if kind is not None:
+            self.close()
+        else:
+            check(lib.weft_recording_end(self._handle[0]))
+
+    def __del__(self) -> None:
+        handle = getattr(self, "_handle", None)
+        if handle is not None and handle[0] != NULL and not sys.is_finalizing():
+            self.close()
+
+    def close(self) -> None:
+        """Frees what the recording owns, after runs that are enqueued. May be called again."""
+        with self._lock:
+            lib.weft_recording_destroy(self._handle)
+            self._arrays.clear()
+            self._results.clear()
+
+    @property
+    def closed(self) -> bool:
+        return bool(self._handle[0] == NULL)
+
+    # ---- what Call asks and tells
+
+    def takes(self, place: Any) -> bool:
+        """Whether a call there is recorded."""
+        return bool(place.context is self._place.context)
+
+    def note(self, arrays: list[Array], results: list[Array]) -> None:
+        """A call of these has been recorded."""
+        self._arrays.update((id(x), x) for x in arrays)
+        self._results.update((id(x), x) for x in results)
+
+    # ---- after the end
+
+    def _require_made(self) -> None:
+        if self._handle[0] == NULL:
+            raise ValueError("the recording is closed, or has not begun")
+        if self._is_open:
+            raise ValueError("the recording has not ended")
+
+    def run(self, queue: Any = None) -> Any:
+        """Enqueues the recorded calls, after the events of their arrays, on the recording's queue
+        or another one of its device. Returns the event with which all results are complete; it is
+        noted at the results. ValueError where the recording is closed; DeviceError."""
+        cl = sys.modules["pyopencl"]
+        with self._lock:
+            self._require_made()
+            place = self._place if queue is None else place_of_queue(queue.int_ptr)
+            events = [event for x in (*self._arrays.values(), *self._results.values())
+                      for event in x.events]
+            wait = ffi.new("cl_event[]", [ffi.cast("cl_event", event.int_ptr) for event in events])
+            event = ffi.new("cl_event *")
+            params = ffi.new("weft_recording_params *")
+            params.size = ffi.sizeof("weft_recording_params")
+            params.n_wait, params.wait = len(events), wait if events else NULL
+            params.event = event
+            check(lib.weft_recording_run(self._handle[0], place.queue, params))
+            done = cl.Event.from_int_ptr(int(ffi.cast("intptr_t", event[0])), False)
+            for x in self._results.values():
+                x.add_event(done)
+            return done
+
+    def exchange(self, old: Array, new: Array) -> None:
+        """Runs that follow use the memory of `new` in place of that of `old`, in all calls: an
+        array of the same shape, strides and data type, at the same offset. ValueError, after which
+        nothing is changed."""
+        if not (is_on_device(old) and is_on_device(new)):
+            raise TypeError("an array is not on a device")
+        if any(getattr(old, its) != getattr(new, its)
+               for its in ("shape", "strides", "dtype", "offset")):
+            raise ValueError("the arrays differ in shape, strides, data type or offset")
+        with self._lock:
+            self._require_made()
+            known = [table for table in (self._arrays, self._results) if id(old) in table]
+            if not known:
+                raise ValueError("no recorded call has this array")
+            exchange = ffi.new("weft_exchange *")
+            exchange.position = self._position_of(old)
+            exchange.buffer = ffi.cast("cl_mem", new.base_data.int_ptr)
+            check(lib.weft_recording_exchange(self._handle[0], 1, exchange))
+            for table in known:
+                del table[id(old)]
+                table[id(new)] = new
+
+    def _position_of(self, x: Array) -> int:
+        buffer = ffi.cast("cl_mem", x.base_data.int_ptr)
+        info = lib.weft_recording_get_info(self._handle[0])
+        for position in range(info.n_buffers):
+            if lib.weft_recording_buffer(self._handle[0], position) == buffer:
+                return position
+        raise ValueError("no recorded call uses the array's memory")
