@@ -324,7 +324,8 @@ def test_refusals(queue):
     import pyopencl as cl
 
     A, B = weft.csr(np.tril(whole(1, 9, 9))), whole(2, 9, 4)
-    elsewhere = cl.CommandQueue(cl.Context(queue.context.devices))
+    context = cl.Context(queue.context.devices)  # which a queue of Intel's does not keep
+    elsewhere = cl.CommandQueue(context)
     for error, words, call in [
             (ValueError, r"spmm: op\(A\) is 9 x 9, B has 8 rows", lambda: weft.spmm(A, B[1:])),
             (TypeError, "f64", lambda: weft.spmm(A, B.astype(np.float64))),

@@ -32,7 +32,8 @@ class Recording:
         network.run()           # of other's contents
 
     >>> cl = __import__("pyopencl.array")
-    >>> queue = cl.CommandQueue(cl.create_some_context(interactive=False))
+    >>> context = cl.create_some_context(interactive=False)
+    >>> queue = cl.CommandQueue(context)
     >>> x = cl.array.to_device(queue, np.zeros((1, 2), np.float32))
     >>> with weft.Recording(queue) as recording:
     ...     y = weft.softmax(x)
