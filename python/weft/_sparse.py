@@ -258,9 +258,9 @@ class csr:
         """As a dense array [m, n], or [batch, m, n]: NumPy's, or PyOpenCL's of the same device.
         Entries that share a place are added.
 
-        >>> weft.csr(([1, 2.5], [1, 1], [0, 0, 2]), (2, 2)).to_dense()
+        >>> weft.csr((np.array([1, 2.5], np.float32), [1, 1], [0, 0, 2]), (2, 2)).to_dense()
         array([[0. , 0. ],
-               [0. , 3.5]])
+               [0. , 3.5]], dtype=float32)
         """
         shape = self.shape if self.batch is None else (self.batch, *self.shape)
         call = SparseCall(self, out)
