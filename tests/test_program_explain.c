@@ -594,6 +594,8 @@ static void what_cannot_be_is_refused(void **state)
     expect_refusal("explain norm 64x64", 1, "no OpenCL platform");
     expect_refusal("explain norm 64x64 --compile", 2, "--compile needs --profile");
     expect_refusal("explain norm 4x4 --compile --brief --profile v100", 2, "--compile excludes");
+    expect_refusal("explain norm 4x4 --compile --device pocl --profile v100", 2,
+                   "--compile excludes --device");
 }
 
 int main(void)

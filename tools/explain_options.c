@@ -112,6 +112,8 @@ static void check_all(const explain_options *explain, struct argp_state *state)
         argp_error(state, "--compile needs --profile: a GPU that is known, or all");
     if (explain->compile && explain->brief)
         argp_error(state, "--compile excludes --brief");
+    if (explain->compile && explain->common.device != NULL)
+        argp_error(state, "--compile excludes --device: it is about a GPU that is not there");
     check_narrow(explain, state);
 }
 
@@ -261,11 +263,15 @@ void explain_options_parse(explain_options *out, int argc, char **argv)
             "each loop that loads from global memory: the most loads under way at once, the "
             "loads, instructions and entries of a turn, to one item, the instructions of an "
             "entry, and what the loop is. * marks the hot one, and says what an entry is. From "
-            "it a time is estimated, in microseconds: of memory, caches, instructions issued and "
-            "waiting for loads the one that takes longest, and the launch. It takes Python 3 and, "
+            "it a time is estimated, in microseconds: the launch, and the longest of memory (of "
+            "caches "
+            "if they hold all operands), bytes that items load (cache), multiply-adds by the data "
+            "sheet (arithmetic, of dense products), instructions (issue) and waiting for loads "
+            "(latency). It takes Python 3 and, "
             "for NVIDIA, clang with libclc, ptxas and nvdisasm ($WEFT_NVDISASM), for AMD clang "
             "with libclc, for Intel ocloc. What is missing is named; the rest is printed, and the "
-            "exit status is 1. $WEFT_ASSEMBLY_DIR names another folder of the programs that read "
+            "exit status is 1, but for --profile all, which leaves out GPUs whose assembly is not "
+            "read. $WEFT_ASSEMBLY_DIR names another folder of the programs that read "
             "the assembly.",
         .children = children,
     };

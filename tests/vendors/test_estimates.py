@@ -150,6 +150,22 @@ def inputs_of_elementwise():
     expect(short(found), [(True, 2, "element")])
 
 
+def products_in_a_loop():
+    """Of a dense product whose hot loop has one in it that multiplies, instructions are not
+    known."""
+    found = found_in("matmul_blocks", """
+        .L_x_0:
+        LDG.E.64 R8, desc[UR6][R4.64]
+        .L_x_1:
+        FFMA R20, R8, R8, R12
+        @P1 BRA `(.L_x_1)
+        @P0 BRA `(.L_x_0)
+        EXIT""", {"DTYPE": "DTYPE_F32", "ITEMS": "1", "ITEMS_Y": "1", "ROWS": "1",
+                  "VECTORS": "1", "VECTOR_WIDTH": "1"})
+    expect([loop.is_all for loop in found if loop.is_used], [False])
+    expect(math.isnan(model.issue_us(DEVICE, launch(), LOOP._replace(is_all=False))), True)
+
+
 def products_before_loads():
     """Of a dense product the loop that multiplies, though another one loads more."""
     found = found_in("matmul_blocks", """
@@ -170,7 +186,7 @@ def products_before_loads():
 # A device of two units, of which each issues as many instructions of 32 lanes as ISSUE_SHARE says
 # of 1000 in a microsecond.
 DEVICE = model.Device(gbps=1000, gflops=128, cache_bytes=10000, units=2)
-LOOP = roles.Loop("entry", True, loops.Turn(1, 60, 128, 8, 0), 16, 4, 40, 1, 4 * 32 * 600)
+LOOP = roles.Loop("entry", True, loops.Turn(1, 60, 128, 8, 0), 16, True, 4, 40, 1, 4 * 32 * 600)
 
 
 def launch(**changes):
@@ -248,7 +264,7 @@ def tables():
 
 TESTS = [entries_before_rows, rows_that_load_more, same_entries_twice, depths, unknown_kernels,
          straight_kernels, steps_of_attention, inputs_of_elementwise, products_before_loads, terms,
-         shares, few_groups, bounds, older_devices, tables]
+         shares, few_groups, bounds, older_devices, tables, products_in_a_loop]
 
 if __name__ == "__main__":
     test_loops.main(TESTS)

@@ -143,7 +143,8 @@ def answer(request, warps, vendor, target):
                           times_of(launch, kernels[place], share, call, device)))
     wanted = vendor.TARGETS[request["device"]]
     place = "" if wanted == target else f" in place of {wanted}"
-    return report.whole(target, place, vendor.compilers(), list(kernels.values()), all_times)
+    return report.whole(target, place, vendor.compilers(), list(kernels.values()), all_times,
+                        vendor is nvidia)
 
 
 def failure(words, is_missing):

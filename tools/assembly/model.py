@@ -6,9 +6,9 @@
     memory      bytes of the operands / bandwidth of the memory, or of the last cache if it holds
                 them
     cache       bytes that all items load / rate at which caches deliver them
-    arithmetic  of dense products: operations / the data sheet's rate; if the hot loop has a loop in
-                it, instructions of that one are not counted
-    issue       instructions of the busiest compute unit / the rate at which it issues them
+    arithmetic  of dense products: operations / the data sheet's rate
+    issue       instructions of the busiest compute unit / the rate at which it issues them; not
+                known of a dense product whose hot loop has one in it that multiplies
     latency     by Little's law: a warp waits for memory once for each batch of loads in flight, and
                 as many warps as are resident wait at the same time
 
@@ -97,7 +97,7 @@ def arithmetic_us(device, launch):
 
 
 def issue_us(device, launch, loop):
-    if not device.gflops:
+    if not device.gflops or not loop.is_all:
         return math.nan
     n = loop.overhead + turns_of(loop, launch) * loop.turn.instructions
     return warps_of_unit(device, launch) * n / device.issue_rate(launch.lanes)

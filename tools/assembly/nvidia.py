@@ -97,6 +97,9 @@ def missing():
 
 def incomplete():
     """As missing(), with all that hot loops need."""
+    named = os.environ.get("WEFT_NVDISASM")
+    if named and not shutil.which(named):
+        return f"WEFT_NVDISASM is {named}, which is no program"
     if not ptxas() or not nvdisasm():
         return (f"there is no {'nvdisasm' if ptxas() else 'ptxas'}: install NVIDIA's CUDA toolkit "
                 "(Debian: nvidia-cuda-toolkit)"

@@ -22,7 +22,7 @@ def number(value, digits=3):
 
 
 def cells_of(loop):
-    each = loop.turn.instructions / loop.entries if loop.entries else math.nan
+    each = loop.turn.instructions / loop.entries if loop.entries and loop.is_all else math.nan
     return ["* " if loop.is_used else "  ", number(loop.turn.in_flight), number(loop.n_loads),
             number(loop.turn.instructions), number(loop.entries or math.nan), number(each),
             loop.role]
@@ -46,30 +46,37 @@ def kernel_lines(kernel):
 
 
 def time_line(name, times, overhead):
-    parts = ", ".join(f"{what} {number(us)}" for what, us in times._asdict().items())
+    parts = ", ".join(f"{what} {number(us)}" for what, us in times._asdict().items()
+                      if not math.isnan(us))
     if all(map(math.isnan, times)):
         return f"    {name}: not estimated but for the launch, {number(overhead)} us"
     return (f"    {name}: {number(times.total())} us = launch {number(overhead)} + the largest of "
             f"{parts}: bound by {BOUND[times.bound()]}")
 
 
-def whole(target, place, compilers, kernels, all_times):
+def sum_line(all_times, total, n_unknown):
+    what = (f"{number(total)} us, with {n_unknown} of {len(all_times)} launches counted as launches "
+            "alone" if n_unknown else f"all {number(total)} us")
+    return f"    {what}; how far such estimates are off: docs/performance.md"
+
+
+def whole(target, place, compilers, kernels, all_times, is_measured):
     """The answer as JSON and, in "text", for people. Its lines continue what explain prints."""
     total = sum(times.total() for _, times in all_times)
-    is_whole = not any(all(map(math.isnan, times)) for _, times in all_times)
+    n_unknown = sum(all(map(math.isnan, times)) for _, times in all_times)
     lines = [f"  compiled    for {target}{place} by {compilers}: loops that load from global memory, "
              "* the hot one"]
     for kernel in kernels:
         lines += kernel_lines(kernel)
     lines.append("  estimate    in microseconds (us), from the hot loops: a launch takes its own "
-                 "time, and the largest of these")
+                 "time, and the largest of these" + ("" if is_measured else "; constants are those "
+                 "of an H200, no GPU of this vendor was measured"))
     lines += [time_line(name, times, model.OVERHEAD_US) for name, times in all_times]
-    lines.append(f"    {'all' if is_whole else 'at least'} {number(total)} us; how far such "
-                 "estimates are off: docs/performance.md")
+    lines.append(sum_line(all_times, total, n_unknown))
     return {"target": target, "compilers": compilers,
             "kernels": [json_of(kernel) for kernel in kernels],
             "launches": [times_json(name, times) for name, times in all_times],
-            "total_us": rounded(total), "is_whole": is_whole, "text": "\n".join(lines) + "\n"}
+            "total_us": rounded(total), "is_whole": n_unknown == 0, "text": "\n".join(lines) + "\n"}
 
 
 def rounded(us):

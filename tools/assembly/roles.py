@@ -18,6 +18,7 @@ class Loop(typing.NamedTuple):
     is_used: bool     # the time is computed from it
     turn: loops.Turn
     n_loads: int      # of a turn
+    is_all: bool      # its instructions are all of the work: no loop in it multiplies
     entries: float    # of a turn, to one item; 0: not known
     overhead: int     # instructions of the loops around it and of the kernel, once for each
     n_around: int     # of those the ones that load, as each turn waits for them
@@ -243,6 +244,7 @@ def loops_of(kernel, code, model, defines, call):
         overhead, n_around = overhead_of(everything, region)
         out.append(Loop(work.entry if is_hot else relation(*each[:2], *hottest[:2], work),
                         is_hot and kernel in KERNELS, turn, n_loads,
+                        not (work.is_dense and region.nested),
                         entries_of(turn, n_bytes, is_hot) if counts else 0, overhead, n_around,
                         work.total(defines, call) if is_hot else 0))
     return out
