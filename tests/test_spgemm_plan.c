@@ -45,6 +45,7 @@ static void every_plan_is_sound(void **state)
             fail_msg("%s: %s", limits->name, weft_last_error());
         assert_true(limits->vector_width == 1 || t.items == 1);
         assert_true((t.items > 1 && t.sorted > 0) == (t.sort_items > 0));
+        assert_true(t.sort_rows == 0 || t.sort_rows < 2 * t.rows);
         n_by_groups += t.sort_items > 0;
         n_shared += t.long_from > 0;
         n_sorted += t.sorted > 0;
@@ -94,7 +95,7 @@ static void products_are_sorted_where_keys_have_room(void **state)
 }
 
 // Twice the average row, 256 at least: the longer, the more items a group has, and the shorter, the
-// more rows it sorts at once, as far as keys of 32 bits and local memory go.
+// more rows it sorts at once, as far as keys of 32 bits, local memory and the rows of a group go.
 static void groups_sort_rows(void **state)
 {
     (void)state;
@@ -113,7 +114,7 @@ static void groups_sort_rows(void **state)
     };
     const weft_limits *gpu = weft_profile_find("nvidia-h100");
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        const int64_t m = 4096, nnz = m * cases[i].row;
+        const int64_t m = 1 << 17, nnz = m * cases[i].row;
         const weft_spgemm_problem problem = {m, m, cases[i].n, nnz, nnz, cases[i].dtype};
         const weft_spgemm_tiling t = weft_spgemm_tiling_for(gpu, &problem);
         if (t.sorted != cases[i].sorted || t.sort_items != cases[i].items ||
@@ -121,6 +122,10 @@ static void groups_sort_rows(void **state)
             fail_msg("case %d: sorted %d, sort_items %d, sort_rows %d, sort_counts %d", (int)i,
                      t.sorted, t.sort_items, t.sort_rows, t.sort_counts);
     }
+    const weft_spgemm_problem few = {4096, 4096, 500000, 12288, 12288, WEFT_F32};
+    const weft_spgemm_tiling t = weft_spgemm_tiling_for(gpu, &few);
+    assert_int_equal(t.rows, 2);
+    assert_int_equal(t.sort_rows, 2);
 }
 
 static void groups_that_cannot_sort(void **state)

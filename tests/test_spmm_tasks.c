@@ -220,11 +220,14 @@ static void test_long_rows_as_planned(void **state)
     limits.max_blocks = 1;
     if (weft_context_limits(ctx)->max_items < 256)
         skip();
-    weft_context *there = open_context(&limits), *narrow;
+    weft_context *there = open_context(&limits), *narrow, *hasty;
     assert_ok(weft_context_open(&narrow, WEFT_CONTEXT(.limits = &limits, .scratch_bytes = 4096)));
+    limits.max_iterations = 20;
+    hasty = open_context(&limits);
     spmm_case of = {.seed = 4, .m = 60, .k = 3000, .n = 40, .rows = ROWS_ONE_FULL, .alpha = 1};
     check_planned(there, &of, true);
     check_planned(narrow, &of, false);
+    check_planned(hasty, &of, false);
     of.n_batches = 2;
     of.with_plan = true;
     check_planned(there, &of, true);
@@ -242,24 +245,35 @@ static void test_long_rows_as_planned(void **state)
     check_planned(there, &of, false);
     weft_context_destroy(&there);
     weft_context_destroy(&narrow);
+    weft_context_destroy(&hasty);
 }
 
-// Scratch memory that a forced tiling lacks.
-static void test_no_room_for_parts(void **state)
+// A forced tiling that the context has no room for, or whose loops its device would end.
+static void check_refused(weft_context *there, weft_status wanted, const char *words)
+{
+    const weft_spmm_tiling tiling = TASKS(2, 1, 1, 2, 2, 8, 4, 4, false, false);
+    const spmm_case of = {.m = 30, .k = 300, .n = 40, .alpha = 1, .seed = 1};
+    spmm_operands o;
+    spmm_create(&o, there, weft_context_queue(there), &of);
+    assert_int_equal(weft_spmm(there, o.queue, 1, &o.A, &o.B, 0, &o.C,
+                               WEFT_SPMM(.tiling = TILING_TEXT(spmm, &tiling))),
+                     wanted);
+    assert_says(words);
+    assert_int_equal(weft_context_get_stats(there).launches, 0);
+    spmm_destroy(&o);
+    weft_context_destroy(&there);
+}
+
+static void test_refused_tasks(void **state)
 {
     (void)state;
-    const weft_spmm_tiling tiling = TASKS(2, 1, 1, 2, 2, 8, 4, 4, false, false);
-    const spmm_case of = {.m = 30, .k = 300, .n = 40, .alpha = 1, .seed = 1, .tiling = &tiling};
     weft_context *narrow;
-    spmm_operands o;
+    weft_limits limits = *weft_context_limits(ctx);
+    limits.max_iterations = 20;
     assert_ok(weft_context_open(&narrow, WEFT_CONTEXT(.scratch_bytes = 4096)));
-    spmm_create(&o, narrow, weft_context_queue(narrow), &of);
-    assert_int_equal(weft_spmm(narrow, o.queue, 1, &o.A, &o.B, 0, &o.C,
-                               WEFT_SPMM(.tiling = TILING_TEXT(spmm, &tiling))),
-                     WEFT_NO_MEMORY);
-    assert_int_equal(weft_context_get_stats(narrow).launches, 0);
-    spmm_destroy(&o);
-    weft_context_destroy(&narrow);
+    check_refused(narrow, WEFT_NO_MEMORY, "bytes of scratch memory are needed, 4096 are allowed");
+    check_refused(open_context(&limits), WEFT_UNSUPPORTED,
+                  "iterations add: the device ends loops after 20");
 }
 
 // ---- bits
@@ -294,7 +308,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_variant),           cmocka_unit_test(test_ends_of_tasks),
         cmocka_unit_test(test_rows_of_a_larger_matrix), cmocka_unit_test(test_long_rows_as_planned),
-        cmocka_unit_test(test_no_room_for_parts),       cmocka_unit_test(test_same_bits),
+        cmocka_unit_test(test_refused_tasks),           cmocka_unit_test(test_same_bits),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     weft_context_destroy(&ctx);

@@ -180,7 +180,8 @@ static void sort_short_rows(weft_spgemm_tiling *tiling, const weft_limits *limit
         return;
     tiling->sorted = (int)sorted;
     tiling->sort_items = sort_items_for(limits, sorted);
-    int64_t rows = min_i64(tiling->sort_items, pow2_up(max_i64(sorted / average, 1)));
+    int64_t rows = min_i64(min_i64(tiling->sort_items, pow2_up(tiling->rows)),
+                           pow2_up(max_i64(sorted / average, 1)));
     while (!keys_fit(sorted, rows, problem->n))
         rows /= 2;
     tiling->sort_rows = (int)rows;

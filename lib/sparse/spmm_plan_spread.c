@@ -204,6 +204,10 @@ static int spread_tasks(const weft_limits *limits, const weft_spmm_problem *prob
         return refuse(problem->why, TASKS,
                       "parts of rows are %zu bytes: scratch memory has room for %" PRIu64, bytes,
                       problem->scratch_bytes);
+    if (limits->max_iterations > 0 && n > limits->max_iterations)
+        return refuse(problem->why, TASKS,
+                      "a row may be in %" PRId64 " of them: the device ends loops after %d", n,
+                      limits->max_iterations);
     return size;
 }
 

@@ -112,11 +112,18 @@ static weft_status schedule_row_chunks(weft_spmm_state *s, const weft_call *call
 }
 
 // Two parts of rows for each task. Row chunks and the plan object's order are not used.
-static weft_status schedule_tasks(weft_spmm_state *s)
+static weft_status schedule_tasks(weft_spmm_state *s, const weft_context *ctx)
 {
     const weft_spmm_problem *p = &s->problem;
+    const int most = ctx->limits.max_iterations;
     s->cut.length = s->tiling.row_chunk;
     s->n_tasks = weft_spmm_n_tasks(p, s->tiling.tasks);
+    if (most > 0 && weft_spmm_join_iterations(&s->tiling, s->n_tasks) > most)
+        return fail(WEFT_UNSUPPORTED,
+                    "spmm: a row may be in %" PRId64 " tasks of %d, which %" PRId64
+                    " iterations add: the device ends loops after %d",
+                    s->n_tasks, s->tiling.tasks, weft_spmm_join_iterations(&s->tiling, s->n_tasks),
+                    most);
     return s->n_tasks > 0 && weft_spmm_parts_bytes(&s->parts_bytes, p, s->n_tasks)
                ? WEFT_OK
                : fail(WEFT_NO_MEMORY,
@@ -257,7 +264,7 @@ weft_status weft_spmm_schedule(void *state, const weft_call *call, const weft_li
     const weft_spmm_plan *plan = ((const weft_spmm_numbers *)call->own)->plan;
     clear_schedule(s);
     TRY(choose_tiling(s, call, limits, plan));
-    TRY(s->tiling.tasks > 0 ? schedule_tasks(s) : schedule_row_chunks(s, call, plan));
+    TRY(s->tiling.tasks > 0 ? schedule_tasks(s, call->ctx) : schedule_row_chunks(s, call, plan));
     schedule_order(s, limits, plan);
     schedule_segments(s, plan);
     TRY(schedule_queues(s, call->ctx));
