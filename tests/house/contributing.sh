@@ -39,8 +39,8 @@ compile() {
         $cc -std=c11 -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla \
             -Werror -DCL_TARGET_OPENCL_VERSION=300 -Icopy/include -Icopy/lib -Icopy/cl \
             -I"$source_dir/tests" copy/lib/convert/outer.c outer_cl.c copy/tests/test_outer.c \
-            "$source_dir/tests/format_case.c" -o test_outer "$build_root/lib/libweft.a" \
-            -lcmocka -lOpenCL -lm -ldl -pthread
+            "$source_dir/tests/format_case.c" "$source_dir/tests/queues.c" -o test_outer \
+            "$build_root/lib/libweft.a" -lcmocka -lOpenCL -lm -ldl -pthread
 }
 
 check "CONTRIBUTING.md shows what to add, and where" add_the_example
