@@ -220,7 +220,7 @@ INLINE void put_shares_of_row(state shares[BLOCK], int begin, int end, ACCS a[VE
 #pragma unroll 1
         for (int tile = from; tile < upto; tile += TILE) {
             if (!is_one_tile)
-                load_row(a, row, a_stride, A_ADJACENT, tile, k, B_ADJACENT, PACKED);
+                load_whole_row(a, row + tile * a_stride, a_stride, A_ADJACENT);
 #pragma unroll
             for (int b = 0; b < HELD; b += AT_ONCE) {
                 global const T *tiles[AT_ONCE];
@@ -281,8 +281,8 @@ kernel GROUP void sddmm_csr_entries(PRODUCT)
                     row = next_row(rows, n_rows, row, e + b);
                     row_stop = rows[row + 1];
                     if (is_one_tile)
-                        load_row(a, matrix_a + row * a_row, A_STRIDE, A_ADJACENT, from, k,
-                                 B_ADJACENT, PACKED);
+                        load_whole_row(a, matrix_a + row * a_row + from * A_STRIDE, A_STRIDE,
+                                       A_ADJACENT);
                 }
                 const int next = (int)min(row_stop - e, (long)count);
                 put_shares_of_row(shares, b, next, a, is_one_tile, matrix_a + row * a_row, A_STRIDE,
