@@ -16,7 +16,7 @@ def test_example(name):
     finder = doctest.DocTestFinder(recurse=False)
     found = finder.find(getattr(weft, name), name, globs={"np": np, "weft": weft})
     assert found and found[0].examples
-    runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)
+    runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS)
     said = []
     runner.run(found[0], out=said.append)
     assert not runner.failures, "".join(said)

@@ -9,6 +9,7 @@ devices().
 from weft._binding import DeviceError, text_of as _text_of
 from weft._devices import Device, devices
 from weft._elementwise import elementwise
+from weft._explain import explain
 from weft._matmul import matmul
 from weft._norm import layer_norm, layer_norm_backward, rms_norm, rms_norm_backward
 from weft._recording import Recording
@@ -36,6 +37,7 @@ __all__ = [
     "csr",
     "devices",
     "elementwise",
+    "explain",
     "layer_norm",
     "layer_norm_backward",
     "log_softmax",

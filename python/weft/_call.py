@@ -16,8 +16,8 @@ import numpy as np
 
 from weft._arrays import (Array, Wrap, address_of, device_tensor, host_array, is_fit, is_on_device,
                           new_tensor, same_view, shapes_text, span_of, with_axes)
-from weft._binding import MOST_EVENTS, NULL, Params, ParamsPool, ParamsType, check, check_cl, fail
-from weft._devices import Place, host_place, new_buffer, place_of_queue
+from weft._binding import MOST_EVENTS, NULL, Params, ParamsPool, ParamsType, check_cl, fail
+from weft._devices import Place, host_place, place_of_queue
 from weft._dtypes import DType
 from weft._weft import ffi, lib
 
@@ -25,7 +25,26 @@ ALIGNMENT = 128  # bytes: no implementation wants more of memory that it is to u
 MEM_READ_WRITE, MEM_READ_ONLY, MEM_USE_HOST_PTR, MEM_COPY_HOST_PTR = 1, 4, 8, 32
 MAP_READ, BLOCKING = 1, 1
 
-recorders = threading.local()  # current: the recording that the thread makes
+recorders = threading.local()  # current: the Recorder that the thread's calls go to
+
+
+class Recorder:
+    """What calls of a thread go to in place of a device."""
+
+    def host_place(self) -> Place:
+        """For calls of arrays in the host's memory."""
+        return host_place()
+
+    def takes(self, place: Place) -> bool:
+        """Whether a call there is recorded; else it runs."""
+        raise NotImplementedError
+
+    def record(self, call: Call, function: Any, params: Params, *arguments: Any) -> None:
+        """The call function(context, queue, arguments ..., params)."""
+        raise NotImplementedError
+
+    def refuse_blocking(self) -> None:
+        """Raises where it has no calls that wait for the device."""
 
 
 class HostOperand:
@@ -42,7 +61,7 @@ class HostOperand:
 
 
 class Call:
-    __slots__ = ("place", "queue", "_device_array", "_wrap", "_hosts", "_events", "_inputs",
+    __slots__ = ("place", "queue", "recorder", "_device_array", "_wrap", "_hosts", "_events", "_inputs",
                  "_outputs", "_buffers")
 
     def __init__(self, *operands: Array) -> None:
@@ -54,6 +73,7 @@ class Call:
         self._buffers: list[Any] = []
         self._wrap: Wrap | None = None
         self._device_array: Array = None
+        self.recorder: Recorder | None = getattr(recorders, "current", None)
         for x in operands:
             if is_on_device(x):
                 self.queue = x.queue
@@ -62,7 +82,7 @@ class Call:
                 self._device_array = x
                 self.place: Place = place_of_queue(self.queue.int_ptr)
                 return
-        self.place = host_place()
+        self.place = host_place() if self.recorder is None else self.recorder.host_place()
 
     # ---- operands
 
@@ -134,7 +154,7 @@ class Call:
 
     # ---- buffers of the host's operands
 
-    def _bind(self) -> None:
+    def bind(self) -> None:
         empty = [its for its in self._hosts if its.array.size == 0]
         for its in empty:
             its.tensor.buffer = self.place.context.spare_buffer()
@@ -154,7 +174,7 @@ class Call:
         its.tensor.buffer = self._buffer(flags, its.array.nbytes, host)
 
     def _buffer(self, flags: int, size: int, host: Any) -> Any:
-        buffer = new_buffer(self.place.context, flags, size, host)
+        buffer = self.place.context.new_buffer(flags, size, host)
         self._buffers.append(buffer)
         return buffer
 
@@ -187,14 +207,13 @@ class Call:
         """Calls function(context, queue, arguments ..., params); returns out or the new results."""
         place = self.place
         struct = params.struct
-        recording = getattr(recorders, "current", None)
-        if recording is not None and recording.takes(place):
-            self._record(recording, function, params, *arguments)
+        if self.recorder is not None and self.recorder.takes(place):
+            self._record(self.recorder, function, params, *arguments)
             pool.give_back(params)
             return self._results()
         try:
             if self._hosts:
-                self._bind()
+                self.bind()
             n_wait = self._fill_wait(params) if self._events else 0
             struct.n_wait = n_wait
             struct.wait = params.wait if n_wait else NULL
@@ -209,22 +228,32 @@ class Call:
             else:
                 self._note(params.event[0])
         finally:
-            for buffer in self._buffers:
-                lib.clReleaseMemObject(buffer)
+            self.release()
             pool.give_back(params)
         return self._results()
 
-    def _record(self, recording: Any, function: Any, params: Params, *arguments: Any) -> None:
-        """The call becomes part of the recording: it is not run, and has no events."""
-        if self._hosts:
-            raise TypeError("an operand is in the host's memory, of which a recording has no copy")
+    def _record(self, recorder: Recorder, function: Any, params: Params, *arguments: Any) -> None:
+        """The call is not run, and has no events."""
         struct = params.struct
         struct.n_wait, struct.wait, struct.event = 0, NULL, NULL
         try:
-            check(function(self.place.ctx, NULL, *arguments, struct))
+            recorder.record(self, function, params, *arguments)
         finally:
             struct.event = params.event
-        recording.note(self._inputs, self._outputs)
+
+    @property
+    def has_hosts(self) -> bool:
+        """Whether an operand is in the host's memory."""
+        return bool(self._hosts)
+
+    @property
+    def arrays(self) -> tuple[list[Array], list[Array]]:
+        """Operands and results on a device."""
+        return self._inputs, self._outputs
+
+    def release(self) -> None:
+        for buffer in self._buffers:
+            self.place.context.release(buffer)
 
     def _fill_wait(self, params: Params) -> int:
         events = self._events

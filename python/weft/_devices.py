@@ -103,8 +103,20 @@ class Context:
     def spare_buffer(self) -> Any:
         """For operands without elements, which have no buffer."""
         if self._spare is None:
-            self._spare = new_buffer(self, MEM_READ_WRITE, 16, NULL)
+            self._spare = self.new_buffer(MEM_READ_WRITE, 16, NULL)
         return self._spare
+
+    def new_buffer(self, flags: int, size: int, host: Any) -> Any:
+        code = ffi.new("cl_int *")
+        buffer = lib.clCreateBuffer(self.cl, flags, size, host, code)
+        if buffer == NULL:
+            if code[0] == -61:  # more than the device's largest buffer
+                raise MemoryError(f"a buffer of {size} bytes is more than the device takes")
+            check_cl(code[0], f"clCreateBuffer() of {size} bytes")
+        return buffer
+
+    def release(self, buffer: Any) -> None:
+        lib.clReleaseMemObject(buffer)
 
 
 class Place:
@@ -116,16 +128,6 @@ class Place:
         self.context = context
         self.ctx = context.ctx
         self.queue = queue
-
-
-def new_buffer(context: Context, flags: int, size: int, host: Any) -> Any:
-    code = ffi.new("cl_int *")
-    buffer = lib.clCreateBuffer(context.cl, flags, size, host, code)
-    if buffer == NULL:
-        if code[0] == -61:  # more than the device's largest buffer
-            raise MemoryError(f"a buffer of {size} bytes is more than the device takes")
-        check_cl(code[0], f"clCreateBuffer() of {size} bytes")
-    return buffer
 
 
 _lock = threading.RLock()

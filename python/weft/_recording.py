@@ -8,13 +8,13 @@ from types import TracebackType
 from typing import Any
 
 from weft._arrays import Array, is_on_device
-from weft._binding import NULL, check
-from weft._call import recorders
-from weft._devices import place_of_queue
+from weft._binding import NULL, Params, check
+from weft._call import Call, Recorder, recorders
+from weft._devices import Place, place_of_queue
 from weft._weft import ffi, lib
 
 
-class Recording:
+class Recording(Recorder):
     """The calls that a thread makes within `with`, for arrays of PyOpenCL: they are checked,
     planned and compiled, and run() runs them.
 
@@ -55,7 +55,7 @@ class Recording:
         if self._is_open or self._handle[0] != NULL:
             raise ValueError("a recording is made once")
         if getattr(recorders, "current", None) is not None:
-            raise ValueError("this thread makes another recording")
+            raise ValueError("this thread makes another recording, or explains a call")
         check(lib.weft_recording_begin(self._handle, self._place.ctx))
         self._is_open = True
         recorders.current = self
@@ -86,14 +86,16 @@ class Recording:
     def closed(self) -> bool:
         return bool(self._handle[0] == NULL)
 
-    # ---- what Call asks and tells
+    # ---- what Call asks
 
-    def takes(self, place: Any) -> bool:
-        """Whether a call there is recorded."""
-        return bool(place.context is self._place.context)
+    def takes(self, place: Place) -> bool:
+        return place.context is self._place.context
 
-    def note(self, arrays: list[Array], results: list[Array]) -> None:
-        """A call of these has been recorded."""
+    def record(self, call: Call, function: Any, params: Params, *arguments: Any) -> None:
+        if call.has_hosts:
+            raise TypeError("an operand is in the host's memory, of which a recording has no copy")
+        check(function(self._place.ctx, NULL, *arguments, params.struct))
+        arrays, results = call.arrays
         self._arrays.update((id(x), x) for x in arrays)
         self._results.update((id(x), x) for x in results)
 

@@ -2,6 +2,7 @@
 """Sparse matrices in compressed rows, and calls that have them as operands."""
 from __future__ import annotations
 
+import functools
 import sys
 from typing import Any, Callable, Tuple
 
@@ -413,25 +414,26 @@ class SparseCall(Call):
                 struct.values, struct.values_start = values.buffer, values.offset
 
     def run_sparse(self, function: Any, pool: Any, params: Any, *arguments: Any) -> Any:
-        def filled(*its: Any) -> int:
-            self._fill_matrices()
-            return int(function(*its))
+        return self.run(functools.partial(self._filled, function), pool, params, *arguments)
 
-        return self.run(filled, pool, params, *arguments)
+    def _filled(self, function: Any, *arguments: Any) -> int:
+        self._fill_matrices()
+        return int(function(*arguments))
 
     def run_blocking(self, function: Any, *arguments: Any) -> None:
         """Of functions without an event, which return when they are done: function(context, queue,
         arguments ...)."""
+        if self.recorder is not None:
+            self.recorder.refuse_blocking()
         try:
             if self._hosts:
-                self._bind()
+                self.bind()
             if self._events:
                 sys.modules["pyopencl"].wait_for_events(self._events)
             self._fill_matrices()
             check(function(self.place.ctx, self.place.queue, *arguments))
         finally:
-            for buffer in self._buffers:
-                lib.clReleaseMemObject(buffer)
+            self.release()
 
 
 _dense_pool = pool_of("weft_csr_dense_params")

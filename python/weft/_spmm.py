@@ -97,6 +97,7 @@ class SpmmPlan:
         self._handle = handle
         self._context = call.place.context
         self._pattern = A.indices, A.indptr
+        self._dtype, self._row_schedule = A.dtype, row_schedule
         self.shape = A.shape
         self.transposed = transposed
 
@@ -126,6 +127,13 @@ class SpmmPlan:
     @property
     def closed(self) -> bool:
         return self._is_closed
+
+    def made_anew(self) -> SpmmPlan:
+        """Where calls go now, of the pattern in the host's memory."""
+        self._refuse_closed()
+        indices, indptr = (x.get() if is_on_device(x) else x for x in self._pattern)
+        A = csr((np.zeros(indices.shape, self._dtype), indices, indptr), self.shape, check=False)
+        return SpmmPlan(A, transposed=self.transposed, row_schedule=self._row_schedule)
 
     def _refuse_closed(self) -> None:
         if self._is_closed:
