@@ -132,7 +132,8 @@ def test_refusals(queue):
              lambda: weft.explain(weft.SpmmPlan, A, profile="h100")),
             (weft.DeviceError, "spgemm", lambda: weft.explain(weft.spgemm, A, A, profile="h100")),
             (ValueError, "8 x 8", lambda: weft.explain(weft.spmm, A, x, profile="h100")),
-            (TypeError, "argument", lambda: weft.explain(weft.softmax, x, 3, 4, 5, 6, profile="h100"))]:
+            (TypeError, "argument", lambda: weft.explain(weft.softmax, x, 3, 4, 5, 6,
+                                                             profile="h100"))]:
         with pytest.raises(error, match=words):
             call()
         np.testing.assert_array_equal(weft.sum(x, axis=0), x.sum(0))

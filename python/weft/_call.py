@@ -61,8 +61,8 @@ class HostOperand:
 
 
 class Call:
-    __slots__ = ("place", "queue", "recorder", "_device_array", "_wrap", "_hosts", "_events", "_inputs",
-                 "_outputs", "_buffers")
+    __slots__ = ("place", "queue", "recorder", "_device_array", "_wrap", "_hosts", "_events",
+                 "_inputs", "_outputs", "_buffers")
 
     def __init__(self, *operands: Array) -> None:
         """Of these the first PyOpenCL array says where."""

@@ -169,11 +169,14 @@ CONSTANTS = ("OVERHEAD_US", "LATENCY_US", "MEMORY_SHARE", "CACHE_BYTES", "ISSUE_
 
 
 def scaled(times, fits, now, then):
-    """Times that were computed with the constants `now`, as they are with `then`: each is
-    proportional to one of them, or to its inverse."""
+    """Times that were computed with the constants `now`, as they are with `then`: each but
+    arithmetic is proportional to one of them, or to its inverse."""
     memory = "CACHE_BYTES" if fits else "MEMORY_SHARE"
-    by = [now[memory] / then[memory], now["CACHE_BYTES"] / then["CACHE_BYTES"],
-          now["ISSUE_SHARE"] / then["ISSUE_SHARE"], then["LATENCY_US"] / now["LATENCY_US"]]
+    by = model.Times(memory=now[memory] / then[memory],
+                     cache=now["CACHE_BYTES"] / then["CACHE_BYTES"],
+                     arithmetic=1,
+                     issue=now["ISSUE_SHARE"] / then["ISSUE_SHARE"],
+                     latency=then["LATENCY_US"] / now["LATENCY_US"])
     known = [each * share for each, share in zip(times, by) if not math.isnan(each)]
     return then["OVERHEAD_US"] + max(known, default=0)
 

@@ -6,6 +6,7 @@ import types
 import test_loops  # finds tools/assembly
 from test_loops import expect, sass_of
 
+import calibrate
 import loops
 import model
 import nvidia
@@ -262,9 +263,24 @@ def tables():
            ["3365", "0.0977", "12.5", "7", "-"])
 
 
+def fits():
+    """Times with other constants are those that the model computes with them."""
+    now = {name: getattr(model, name) for name in calibrate.CONSTANTS}
+    terms = model.Times(*range(1, 6))
+    for term in terms._fields:
+        times = terms._replace(**{term: 100})
+        near([calibrate.scaled(times, True, now, now)], [times.total()])
+        for name in calibrate.CONSTANTS[1:]:
+            grows = {"LATENCY_US": ["latency"], "CACHE_BYTES": ["memory", "cache"],
+                     "ISSUE_SHARE": ["issue"]}.get(name, [])  # caches hold the operands
+            by = 4 if name == "LATENCY_US" else 1 / 4
+            near([calibrate.scaled(times, True, now, now | {name: by * now[name]})],
+                 [now["OVERHEAD_US"] + (400 if term in grows else 100)])
+
+
 TESTS = [entries_before_rows, rows_that_load_more, same_entries_twice, depths, unknown_kernels,
          straight_kernels, steps_of_attention, inputs_of_elementwise, products_before_loads, terms,
-         shares, few_groups, bounds, older_devices, tables, products_in_a_loop]
+         shares, few_groups, bounds, older_devices, tables, products_in_a_loop, fits]
 
 if __name__ == "__main__":
     test_loops.main(TESTS)

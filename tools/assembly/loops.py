@@ -274,8 +274,8 @@ def work(turn):
 
 def hot(code, model, by=load_bytes, most_depth=99, is_dense=False):
     """The Turn of the region that has most of something, where each loop goes round TURNS times. Of
-    dense products, which have a loop for whole blocks and one for others, the shortest of those that
-    multiply most; it loads where loads are asked for."""
+    dense products, which have a loop for whole blocks and one for others, the shortest of those
+    that multiply most; it loads where loads are asked for."""
     def weight(turn):
         return [n * TURNS ** turn.depth for n in by(turn)]
 

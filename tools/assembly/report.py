@@ -55,8 +55,8 @@ def time_line(name, times, overhead):
 
 
 def sum_line(all_times, total, n_unknown):
-    what = (f"{number(total)} us, with {n_unknown} of {len(all_times)} launches counted as launches "
-            "alone" if n_unknown else f"all {number(total)} us")
+    what = (f"{number(total)} us, with {n_unknown} of {len(all_times)} launches counted as "
+            "launches alone" if n_unknown else f"all {number(total)} us")
     return f"    {what}; how far such estimates are off: docs/performance.md"
 
 
@@ -64,8 +64,8 @@ def whole(target, place, compilers, kernels, all_times, is_measured):
     """The answer as JSON and, in "text", for people. Its lines continue what explain prints."""
     total = sum(times.total() for _, times in all_times)
     n_unknown = sum(all(map(math.isnan, times)) for _, times in all_times)
-    lines = [f"  compiled    for {target}{place} by {compilers}: loops that load from global memory, "
-             "* the hot one"]
+    lines = [f"  compiled    for {target}{place} by {compilers}: loops that load from global "
+             "memory, * the hot one"]
     for kernel in kernels:
         lines += kernel_lines(kernel)
     lines.append("  estimate    in microseconds (us), from the hot loops: a launch takes its own "
