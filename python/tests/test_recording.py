@@ -66,6 +66,11 @@ def test_refusals(queue, network):
     for call in (recording.run, lambda: recording.exchange(x, x)):
         with pytest.raises(ValueError, match="closed"):
             call()
+    with pytest.raises(ValueError, match="once"):
+        recording.__enter__()
+    for other in (queue.context, None, 3):
+        with pytest.raises(TypeError, match="a CommandQueue"):
+            weft.Recording(other)
 
 
 def test_given_up(queue):

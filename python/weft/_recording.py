@@ -14,6 +14,13 @@ from weft._devices import Place, place_of_queue
 from weft._weft import ffi, lib
 
 
+def _place_of(queue: Any) -> Place:
+    cl = sys.modules.get("pyopencl")
+    if cl is None or not isinstance(queue, cl.CommandQueue):
+        raise TypeError(f"queue is a {type(queue).__name__}: a CommandQueue of PyOpenCL is wanted")
+    return place_of_queue(queue.int_ptr)
+
+
 class Recording(Recorder):
     """The calls that a thread makes within `with`, for arrays of PyOpenCL: they are checked,
     planned and compiled, and run() runs them.
@@ -44,20 +51,20 @@ class Recording(Recorder):
 
     def __init__(self, queue: Any) -> None:
         self._queue = queue
-        self._place = place_of_queue(queue.int_ptr)
+        self._place = _place_of(queue)
         self._handle = ffi.new("weft_recording **")
         self._arrays: dict[int, Array] = {}
         self._results: dict[int, Array] = {}
         self._lock = threading.Lock()
-        self._is_open = False
+        self._is_open = self._is_begun = False
 
     def __enter__(self) -> Recording:
-        if self._is_open or self._handle[0] != NULL:
+        if self._is_begun:
             raise ValueError("a recording is made once")
         if getattr(recorders, "current", None) is not None:
             raise ValueError("this thread makes another recording, or explains a call")
         check(lib.weft_recording_begin(self._handle, self._place.ctx))
-        self._is_open = True
+        self._is_open = self._is_begun = True
         recorders.current = self
         return self
 
@@ -114,7 +121,7 @@ class Recording(Recorder):
         cl = sys.modules["pyopencl"]
         with self._lock:
             self._require_made()
-            place = self._place if queue is None else place_of_queue(queue.int_ptr)
+            place = self._place if queue is None else _place_of(queue)
             events = [event for x in (*self._arrays.values(), *self._results.values())
                       for event in x.events]
             wait = ffi.new("cl_event[]", [ffi.cast("cl_event", event.int_ptr) for event in events])
