@@ -259,6 +259,13 @@ def test_kinds_of_scipy():
 
 # ---- plans
 
+def test_plan_as_text():
+    A = weft.csr(whole(1, 9, 4))
+    with weft.SpmmPlan(A, transposed=True) as plan:
+        assert repr(plan) == "<weft.SpmmPlan: the transpose of 9 x 4>"
+    assert repr(plan) == "<weft.SpmmPlan: the transpose of 9 x 4, closed>"
+
+
 def test_closed_plan(queue):
     A, B = weft.csr(np.tril(whole(1, 9, 9))), whole(2, 9, 4)
     for its, X in ((A, B), (on(queue, A), on(queue, B))):
@@ -331,6 +338,7 @@ def test_refusals(queue):
             (TypeError, "f64", lambda: weft.spmm(A, B.astype(np.float64))),
             (TypeError, "a list", lambda: weft.spmm([[1]], B)),
             (ValueError, "a number", lambda: weft.spmm(A, np.float32(1))),
+            (TypeError, "B is a csr: .*spgemm", lambda: weft.spmm(A, A)),
             (ValueError, "no out to add", lambda: weft.spmm(A, B, beta=1)),
             (ValueError, "one of none, relu", lambda: weft.spmm(A, B, activation="no")),
             (ValueError, "one of sum, mean", lambda: weft.spmm(A, B, reduce="no")),

@@ -15,7 +15,7 @@ from weft._arrays import Array, address_of, is_on_device
 from weft._binding import NULL, DeviceError, check_cl, text_of
 from weft._devices import refuse_child
 from weft._dtypes import FLOAT32, HALVES, DType
-from weft._sparse import INT64, Sparse, SparseCall, csr, pool_of, sparse_operand
+from weft._sparse import INT64, Sparse, SparseCall, csr, is_scipy, pool_of, sparse_operand
 from weft._weft import ffi, lib
 
 _pool = pool_of("weft_spmm_params")
@@ -100,6 +100,11 @@ class SpmmPlan:
         self._dtype, self._row_schedule = A.dtype, row_schedule
         self.shape = A.shape
         self.transposed = transposed
+
+    def __repr__(self) -> str:
+        of = "the transpose of " if self.transposed else ""
+        closed = ", closed" if self._is_closed else ""
+        return f"<weft.SpmmPlan: {of}{self.shape[0]} x {self.shape[1]}{closed}>"
 
     def __enter__(self) -> SpmmPlan:
         self._refuse_closed()
@@ -240,6 +245,9 @@ def spmm(A: Sparse, B: Array, alpha: float = 1.0, beta: float = 0.0, out: Array 
            [2, 2]])
     """
     A, _ = sparse_operand(A)
+    if isinstance(B, csr) or is_scipy(B):
+        raise TypeError(f"B is a {type(B).__name__}: a dense array is wanted; weft.spgemm() takes "
+                        "two sparse matrices")
     if transposed and plan is None:
         if arguments:
             raise ValueError("a transposed product with arguments needs a plan")
