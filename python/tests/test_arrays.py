@@ -141,6 +141,11 @@ def test_what_is_no_array(queue):
     for x in (object(), "text", None, [1 + 1j], np.ma.masked_array([1.0], [True])):
         with pytest.raises((TypeError, ValueError)):
             weft.softmax(x, 0)
+    for x in (object(), None, weft.csr(np.eye(2, dtype=np.float32))):
+        with pytest.raises(TypeError, match=f"a {type(x).__name__} is no dense array"):
+            weft.sum(x)
+    with pytest.raises(TypeError, match="uint32 is no .* float32, .* int64, "):
+        weft.sum(np.ones(2, np.uint32))
     with pytest.raises(TypeError, match="out is in the host's memory"):
         weft.softmax(to_device(queue, np.zeros(3, np.float32)), out=np.zeros(3, np.float32))
     with pytest.raises(ValueError, match="9 dimensions"):

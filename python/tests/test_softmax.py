@@ -57,10 +57,12 @@ def test_gradient(is_log):
 def test_refusals():
     for error, match, call in [
             (ValueError, "axis 2 is out of bounds", lambda: weft.softmax(X, 2)),
+            (TypeError, r"axis is \(0, 1\)", lambda: weft.softmax(X, (0, 1))),
+            (TypeError, "axis is None", lambda: weft.log_softmax(X, None)),
             (ValueError, "scale is inf", lambda: weft.softmax(X, scale=np.inf)),
             (TypeError, "i32", lambda: weft.softmax(X.astype(np.int32))),
             (TypeError, "uint16", lambda: weft.softmax(X.astype(np.uint16))),
-            (TypeError, "float", lambda: weft.softmax(X, 1.5)),
+            (TypeError, "axis is 1.5", lambda: weft.softmax(X, 1.5)),
             (ValueError, r"out is \[4 x 14\], the result \[4 x 15\]",
              lambda: weft.softmax(X, out=X[:, 1:])),
             (TypeError, "out is of float64",

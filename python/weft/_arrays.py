@@ -159,7 +159,10 @@ def host_array(x: Any) -> tuple[np.ndarray[Any, Any], Wrap | None]:
             raise TypeError(f"{type(x).__name__} is on a device of DLPack's kind {kind}, not in "
                             "the host's memory")
         return np.from_dlpack(x), _from_dlpack_of(x)
-    return np.asarray(x), None
+    array = np.asarray(x)
+    if array.dtype == object and array.ndim == 0:
+        raise TypeError(f"a {type(x).__name__} is no dense array")
+    return array, None
 
 
 def array_of(x: Any) -> Array:

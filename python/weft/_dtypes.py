@@ -49,4 +49,5 @@ def code_of(dtype: DType) -> int:
     try:
         return CODES[dtype]
     except KeyError:
-        raise TypeError(f"{dtype} is no data type of weft's") from None
+        names = ", ".join(map(str, CODES))
+        raise TypeError(f"{dtype} is no data type of weft's, which are {names}") from None

@@ -76,7 +76,7 @@ def _reduce(op: int, result_dtype: Any, x: Array, axis: Axes, keepdims: bool, ou
 
 def sum(x: Array, axis: Axes = None, dtype: npt.DTypeLike | None = None, out: Array = None,
         keepdims: bool = False) -> Array:
-    """Sums along axes.
+    """Sums along axes, as numpy.sum() without `where` and `initial`.
 
     x      up to 8 dimensions, any strides; f32, f64, f16, bf16, i32, i64, u8 or bool
     axis   an axis, several, or None: all

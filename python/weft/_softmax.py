@@ -29,6 +29,7 @@ def softmax(x: Array, axis: SupportsIndex = -1, *, scale: float = 1.0, masked: b
     """softmax(scale x) along one axis: exp(scale x - m) / sum exp(scale x - m), m the largest.
 
     x       1 to 8 dimensions; f32, f64, f16 or bf16 (computed in f32; f64 for f64)
+    axis    one, the last by default (scipy.special.softmax() takes all by default, and several)
     masked  where every scale x along the axis is -inf the result is 0, in place of NaN
     out     x's shape and data type; it may be x itself
 

@@ -13,8 +13,11 @@ Axes = Union[None, SupportsIndex, Tuple[SupportsIndex, ...]]
 
 
 def axis_of(axis: SupportsIndex, ndim: int) -> int:
-    """From 0 on. ValueError outside the array."""
-    index = operator.index(axis)
+    """From 0 on. ValueError outside the array, TypeError for what is no whole number."""
+    try:
+        index = operator.index(axis)
+    except TypeError:
+        raise TypeError(f"axis is {axis!r}: a whole number is wanted") from None
     if not -ndim <= index < ndim:
         raise ValueError(f"axis {index} is out of bounds for an array of {ndim} dimensions")
     return index % ndim
