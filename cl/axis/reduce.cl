@@ -80,26 +80,35 @@
 #include "axis/ranges.clh"
 #endif
 
+#define GREATEST (OP == OP_MAX || OP == OP_ARGMAX || OP == OP_ANY || OP == OP_NORM_INF)
+
+// MOST is no better than any other number.
 #if IN_REALS
 #define MOST INFINITY
 #elif ARITHMETIC == DTYPE_I32
-#define MOST INT_MAX
+#define MOST (GREATEST ? INT_MIN : INT_MAX)
 #else
-#define MOST LONG_MAX
+#define MOST (GREATEST ? LONG_MIN : LONG_MAX)
 #endif
 
 #if IS_EXTREME || IS_PLACE
-// Maxima are computed as minima of negated numbers; an integer's complement cannot overflow.
+// Maxima of reals are computed as minima of negated numbers. Those of integers are not: Intel's
+// runtime for CPUs (2026.2) loses a complement of what it has just complemented.
 INLINE ACCS order(ACCS x)
 {
-#if OP == OP_MAX || OP == OP_ARGMAX || OP == OP_ANY || OP == OP_NORM_INF
-#if IN_REALS
+#if GREATEST && IN_REALS
     return -x;
 #else
-    return ~x;
-#endif
-#else
     return x;
+#endif
+}
+
+INLINE MASKS is_better(ACCS a, ACCS b)
+{
+#if GREATEST && !IN_REALS
+    return a > b;
+#else
+    return a < b;
 #endif
 }
 #endif
@@ -200,6 +209,15 @@ INLINE ACCS result_of(const state *s, long n, long correction)
 #if IS_EXTREME
 #include "base/extremes.clh"
 
+INLINE ACCS better(ACCS a, ACCS b)
+{
+#if IN_REALS
+    return smaller(a, b);
+#else
+    return is_better(b, a) ? b : a;
+#endif
+}
+
 INLINE void clear(state *s)
 {
     s->best = (ACCS)MOST;
@@ -212,7 +230,7 @@ INLINE void set_one(state *s, ACCS x, PLACES place)
 
 INLINE void take_one(state *a, ACCS x[VALUES], PLACES place)
 {
-    a->best = smaller(a->best, order(x[0]));
+    a->best = better(a->best, order(x[0]));
 }
 
 // Of vectors NaN and the signs of zeros are examined once for all elements; of single elements,
@@ -221,13 +239,13 @@ INLINE void set_several(state *s, const ACCS x[UNROLL])
 {
 #if IN_REALS && VECTOR_WIDTH > 1
     s->best =
-        order(OP == OP_MAX || OP == OP_ANY || OP == OP_NORM_INF ? greatest_of(x) : least_of(x));
+        order(GREATEST ? greatest_of(x) : least_of(x));
 #else
     ACCS ordered[UNROLL];
 #pragma unroll
     for (int i = 0; i < UNROLL; i++)
         ordered[i] = order(x[i]);
-    s->best = TREE(smaller, ordered);
+    s->best = TREE(better, ordered);
 #endif
 }
 
@@ -235,12 +253,12 @@ INLINE void take(state *a, ACCS x[VALUES][UNROLL], PLACES place, long step)
 {
     state several;
     set_several(&several, x[0]);
-    a->best = smaller(a->best, several.best);
+    a->best = better(a->best, several.best);
 }
 
 INLINE void join(state *a, const state *b)
 {
-    a->best = smaller(a->best, b->best);
+    a->best = better(a->best, b->best);
 }
 
 // Of NaN always the same bits.
@@ -270,14 +288,14 @@ INLINE void join(state *a, const state *b)
     const MASKS a_is_nan = unordered(a->best, a->best);
     const MASKS b_is_nan = unordered(b->best, b->best);
     // Oclgrind 21.10 takes the opposite of a vector's comparison for true.
-    const MASKS smaller_one = (b->best < a->best || b_is_nan) && a->best == a->best;
+    const MASKS better_one = (b->best < a->best || b_is_nan) && a->best == a->best;
     const MASKS equal_ones = b->best == a->best || (a_is_nan && b_is_nan);
 #else
-    const MASKS smaller_one = b->best < a->best;
+    const MASKS better_one = is_better(b->best, a->best);
     const MASKS equal_ones = b->best == a->best;
 #endif
     const MASKS is_first = JOIN(convert_, MASKS)(b->place < a->place);
-    const MASKS wins = smaller_one || (equal_ones && is_first);
+    const MASKS wins = better_one || (equal_ones && is_first);
     a->best = wins ? b->best : a->best;
     a->place = select(a->place, b->place, JOIN(convert_, PLACES)(wins));
 }
