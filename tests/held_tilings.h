@@ -41,6 +41,8 @@ static const held_rows held_tilings[] = {
     HELD_ROWS(900, 64, 1, 4, 4), // more than a warp
     HELD_ROWS(13, 1, 3, 1, 16),  // an item alone
     HELD_ROWS(3, 4, 5, 1, 1),    // more items than elements
+    HELD_ROWS(16, 4, 8, 4, 1),   // a vector of each item
+    HELD_ROWS(4, 1, 4, 4, 1),    // one alone, of a whole row
 };
 enum { N_HELD_TILINGS = sizeof(held_tilings) / sizeof(held_tilings[0]) };
 

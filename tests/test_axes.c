@@ -80,6 +80,7 @@ static void random_problem(random_state *random, problem *p)
         r->is_reduced[d] = random_below(random, 2);
     }
     r->in_order = random_below(random, 3) == 0;
+    r->holds = random_below(random, 2) != 0;
     r->n_operands = (int)random_between(random, 1, WEFT_AXES_MOST_OPERANDS);
     r->n_lines = (int)random_between(random, 1, r->n_operands);
     p->key = (int)random_below(random, r->n_operands);
@@ -304,6 +305,40 @@ static void test_dense_tensors(void **state)
     }
 }
 
+// Short rows that stay in registers keep the lanes, if they are whole and their elements are side by
+// side in every operand.
+static void test_short_rows_in_registers(void **state)
+{
+    (void)state;
+    problem p = {.request = {.ndim = 3, .holds = true, .n_operands = 2, .n_lines = 2},
+                 .shape = {100000, 5, 20},
+                 .stride = {{100, 20, 1}, {100, 20, 1}}};
+    p.request.is_reduced[2] = true;
+    connect(&p);
+    weft_axes a = weft_axes_sort(&p.request);
+    check_extents(&a, 500000, 1, 20, 1);
+    assert_true(a.low_adjacent && a.holds);
+
+    p.request.is_reduced[0] = true;
+    p.shape[0] = 5, p.shape[1] = 1000;
+    p.stride[0][0] = p.stride[1][0] = 20000;
+    a = weft_axes_sort(&p.request);
+    check_extents(&a, 1, 5, 20, 1000);
+
+    p.request.is_reduced[0] = false;
+    p.stride[1][2] = 2, p.stride[1][1] = 40, p.stride[1][0] = 40000;
+    a = weft_axes_sort(&p.request);
+    check_extents(&a, 1, 1, 20, 5000);
+
+    p.request.n_lines = 1; // one result a row may be anywhere
+    a = weft_axes_sort(&p.request);
+    check_extents(&a, 5000, 1, 20, 1);
+
+    p.request.holds = false;
+    a = weft_axes_sort(&p.request);
+    check_extents(&a, 1, 1, 20, 5000);
+}
+
 // Softmax over the channels of an image that lies with its channels last, whatever its axes are
 // called: what counts is where neighbours are.
 static void test_permuted_copies(void **state)
@@ -376,7 +411,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_dense_tensors),  cmocka_unit_test(test_permuted_copies),
         cmocka_unit_test(test_order),          cmocka_unit_test(test_repeated_elements),
-        cmocka_unit_test(test_random_strides),
+        cmocka_unit_test(test_random_strides), cmocka_unit_test(test_short_rows_in_registers),
     };
     return cmocka_run_group_tests_name("axes", tests, NULL, NULL);
 }

@@ -181,6 +181,10 @@ static void test_known_held_rows(void **state)
         {ALIGNED_ROWS(8192, 4096, 4096), HELD_ON_GPU(128, 1, 4, 8, 5120)},
         {ALIGNED_ROWS(8192, 8192, 4096), HELD_ON_GPU(256, 1, 4, 8, 2560)},
         {ALIGNED_ROWS(5, 3, 1), HELD_ON_GPU(4, 4, 1, 1, 2)},
+        // several short rows a warp, of 16 bytes of each item if they are aligned
+        {ALIGNED_ROWS(1 << 20, 16, 16), HELD_ON_GPU(4, 8, 4, 1, 20480)},
+        {ALIGNED_ROWS(1 << 20, 4, 4), HELD_ON_GPU(1, 32, 4, 1, 20480)},
+        {ALIGNED_ROWS(1 << 20, 31, 1), HELD_ON_GPU(8, 4, 1, 4, 20480)},
         // no registers for more: swept
         {ALIGNED_ROWS(8192, 8196, 4), ON_GPU(1, 256, 1, 4, 1, 1, 640)},
     };

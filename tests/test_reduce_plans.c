@@ -11,6 +11,7 @@
 
 #include "axis/axis_plan.h"
 #include "random.h"
+#include "runtime/ocl.h"
 #include "tiling_text.h"
 
 static weft_context *ctx;
@@ -232,10 +233,16 @@ static bool takes_wide_numbers(const weft_axis_tiling *t)
     return t->held * t->unroll <= 16;
 }
 
-// Over the largest of single elements PoCL 6.0's compiler ends the process.
-static bool is_compiled(const reduce_case *one)
+// Over extremes of rows in registers PoCL 6.0's compiler ends the process; PoCL 3.1's does not.
+static bool is_compiled(weft_reduction op)
 {
-    return one->op != WEFT_MAX || one->tiling->held * one->tiling->unroll > 1 || !is_on("pocl");
+    if (!is_on("pocl") || (op != WEFT_MIN && op != WEFT_MAX && op != WEFT_NORM_INF))
+        return true;
+    char *driver = weft_device_text(weft_context_device(ctx), CL_DRIVER_VERSION);
+    assert_non_null(driver);
+    const bool is_older = strtod(driver, NULL) < 6;
+    free(driver);
+    return is_older;
 }
 
 static void test_held_rows(void **state)
@@ -245,7 +252,7 @@ static void test_held_rows(void **state)
     for (int turn = 0; turn < 2 * (WEFT_LOGSUMEXP + 1); turn++) {
         const int i = turn % N_HELD_TILINGS;
         const reduce_case one = held_case(i, turn);
-        if ((is_reduced && turn % 3 > 0) || !has_turn(turn) || !is_compiled(&one) ||
+        if ((is_reduced && turn % 3 > 0) || !has_turn(turn) || !is_compiled(one.op) ||
             items_of_group(one.tiling) > weft_context_limits(ctx)->max_items)
             continue;
         run_held(one, turn % 5 == 1 ? WEFT_F16 : turn % 5 == 3 ? WEFT_BF16 : WEFT_F32);
@@ -266,7 +273,8 @@ static void test_held_rows_in_sub_groups(void **state)
         reduce_case one = held_case(i, i);
         one.op = ops[i % 5];
         one.numbers = FRACTIONS;
-        if (!has_turn(i / 2) || !is_compiled(&one) || items_of_group(one.tiling) > limits.max_items)
+        if (!has_turn(i / 2) || !is_compiled(one.op) ||
+            items_of_group(one.tiling) > limits.max_items)
             continue;
         expect_same_bits(there, &one);
     }

@@ -265,15 +265,16 @@ static void test_held_rows_as_planned(void **state)
 {
     (void)state;
     static const char *const profiles[] = {"h100", "mi300x", "iris-xe"};
-    static const int64_t lengths[] = {300, 896, 45, 1000, 8, 2048, 130, 1};
+    static const int64_t lengths[] = {300, 16, 896, 45, 31, 1000, 8, 2048, 3, 130, 1};
+    enum { N_LENGTHS = sizeof(lengths) / sizeof(lengths[0]) };
     for (int i = 0; i < 3; i++) {
         weft_context *there = open_context(weft_profile_find(profiles[i]));
-        for (int j = 0; j < (is_reduced ? 2 : 8); j++) {
+        for (int j = 0; j < (is_reduced ? 2 : N_LENGTHS); j++) {
             const rewrite_op op = held_ops[(i + j) % N_REWRITES];
-            const rewrite_case of = {.seed = 8000 + (uint64_t)(8 * i + j),
+            const rewrite_case of = {.seed = 8000 + (uint64_t)(N_LENGTHS * i + j),
                                      .op = op,
                                      .ndim = 3,
-                                     .shape = {3, 5, is_reduced ? 36 + j : lengths[j]},
+                                     .shape = {3, 5, is_reduced && j == 0 ? 36 : lengths[j]},
                                      .axis = rewrite_is_norm(op) ? 1 : 2,
                                      .number = 1,
                                      .in_layout = j % 3 ? LAYOUT_SLICED : LAYOUT_DENSE,

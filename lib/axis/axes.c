@@ -161,16 +161,17 @@ static int low_beside(const axes *kept, int adjacent, const weft_axis *mid, int 
 }
 
 // No kept axis has stride 1: mid has the smallest stride.
-static int low_or_mid(const axes *kept, const weft_axis *mid, int n_lines, bool is_vectorized)
+static int low_or_mid(const axes *kept, const weft_axis *mid, int n_lines, bool reads_lines)
 {
-    if (mid->extent >= LONG_MID || (is_vectorized && steps_by_one(mid, n_lines)))
+    if (mid->extent >= LONG_MID || (reads_lines && steps_by_one(mid, n_lines)))
         return -1;
     const int longest = longest_one(kept);
     return longest >= 0 && kept->axis[longest].extent >= MANY_RESULTS ? longest : -1;
 }
 
-// The kept axis that lanes run along, or -1: they run along mid.
-static int low_of(const axes *kept, const weft_axis *mid, int n_lines, bool is_vectorized)
+// The kept axis that lanes run along, or -1: they run along mid. With `reads_lines` elements of mid
+// that are side by side are read together, however few they are.
+static int low_of(const axes *kept, const weft_axis *mid, int n_lines, bool reads_lines)
 {
     const int adjacent = adjacent_one(kept), fastest = fastest_one(kept);
     if (adjacent >= 0)
@@ -179,7 +180,7 @@ static int low_of(const axes *kept, const weft_axis *mid, int n_lines, bool is_v
         return fastest >= 0 ? fastest : longest_one(kept);
     if (fastest >= 0 && kept->axis[fastest].stride[0] < abs_i64(mid->stride[0]))
         return fastest;
-    return low_or_mid(kept, mid, n_lines, is_vectorized);
+    return low_or_mid(kept, mid, n_lines, reads_lines);
 }
 
 // Removes an axis from `some`.
@@ -205,7 +206,7 @@ static int64_t extent_of(const axes *some)
 weft_axes weft_axes_sort(const weft_axes_request *request)
 {
     const int n_operands = request->n_operands, n_lines = request->n_lines;
-    weft_axes sorted = {.n_operands = n_operands, .n_lines = n_lines};
+    weft_axes sorted = {.n_operands = n_operands, .n_lines = n_lines, .holds = request->holds};
     memcpy(sorted.start, request->start, sizeof(sorted.start));
 
     axes kept = axes_of(request, false), reduced = axes_of(request, true);
@@ -219,7 +220,8 @@ weft_axes weft_axes_sort(const weft_axes_request *request)
     merge(&reduced, n_operands);
 
     sorted.mid = taken(&reduced, reduced.n - 1);
-    sorted.low = taken(&kept, low_of(&kept, &sorted.mid, n_lines, request->is_vectorized));
+    const bool reads_lines = request->is_vectorized || (request->holds && reduced.n == 0);
+    sorted.low = taken(&kept, low_of(&kept, &sorted.mid, n_lines, reads_lines));
     sorted.n_high = kept.n;
     sorted.n_outer = reduced.n;
     memcpy(sorted.high, kept.axis, sizeof(sorted.high));

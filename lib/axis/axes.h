@@ -28,6 +28,7 @@ typedef struct weft_axes {
     weft_axis outer[WEFT_MAX_NDIM];    // reduced axes
     int64_t high_extent, outer_extent; // their products
     bool low_adjacent, mid_adjacent;   // as in weft_axis_problem
+    bool holds;                        // as in the request
 } weft_axes;
 
 // The axes to sort. Kept axes get the memory order of the first operand, and are reversed if its
@@ -39,13 +40,15 @@ typedef struct weft_axes_request {
     bool is_reduced[WEFT_MAX_NDIM];
     bool in_order;      // reduced axes are neither sorted nor reversed
     bool is_vectorized; // items process vectors: any line of adjacent elements is one load
+    bool holds;         // rows may stay in registers, if whole: the same
     int n_operands;     // the first one determines the order
     int n_lines;        // operands that are read or written line by line
     int64_t start[WEFT_AXES_MOST_OPERANDS];
     const int64_t *stride[WEFT_AXES_MOST_OPERANDS];
 } weft_axes_request;
 
-// The axis of the lanes depends on strides and extents, and for short lines on is_vectorized.
+// The axis of the lanes depends on strides and extents, and for short lines on is_vectorized and
+// holds.
 weft_axes weft_axes_sort(const weft_axes_request *request);
 
 #endif

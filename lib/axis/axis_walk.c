@@ -147,6 +147,7 @@ weft_axis_problem weft_axis_problem_of(const weft_axes *axes, weft_dtype dtype)
         .dtype = dtype,
         .low_adjacent = axes->low_adjacent,
         .mid_adjacent = axes->mid_adjacent,
+        .holds = axes->holds,
         .alignment = row_alignment(axes),
     };
 }

@@ -37,6 +37,7 @@ static weft_axes sorted_axes(const weft_call *call, int n_axes)
     weft_axes_request request = {
         .ndim = X->ndim,
         .is_vectorized = call->ctx->limits.vector_width > 1,
+        .holds = true,
         .shape = X->shape,
         .n_operands = 2,
         .start = {X->offset, Y->offset},
@@ -71,7 +72,6 @@ static weft_status check(void *memory, const weft_call *call)
         return WEFT_OK;
     s->sweep.axes = sorted_axes(call, given->n_axes);
     weft_sweep_find_problem(&s->sweep, call, s->dtype, given->is_rms ? 3 : 6, false);
-    s->sweep.problem.holds = true;
     return WEFT_OK;
 }
 

@@ -115,7 +115,6 @@ static weft_status check(void *memory, const weft_call *call)
     };
     s->dx.axes = weft_norm_backward_axes(&operands, given->n_axes);
     weft_sweep_find_problem(&s->dx, call, s->dtype, given->is_rms ? 5 : 10, false);
-    s->dx.problem.holds = true;
     if (!s->needs_scaling)
         return WEFT_OK;
     s->scaling.reduces = s->scaling.joins = true;

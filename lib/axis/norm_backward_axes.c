@@ -11,7 +11,12 @@ weft_axes weft_norm_backward_axes(const weft_norm_backward_operands *o, int n_ax
     const weft_tensor *const tensors[3] = {o->X, o->dY, o->dX};
     const int ndim = o->X->ndim;
     int64_t shape[WEFT_MAX_NDIM], stride[3][WEFT_MAX_NDIM];
-    weft_axes_request request = {.ndim = ndim, .is_vectorized = o->is_vectorized, .shape = shape};
+    weft_axes_request request = {
+        .ndim = ndim,
+        .is_vectorized = o->is_vectorized,
+        .holds = true,
+        .shape = shape,
+    };
     for (int d = 0; d < ndim; ++d) {
         request.is_reduced[d] = d >= ndim - n_axes;
         shape[d] = request.is_reduced[d] || o->rows > 0 ? o->X->shape[d] : 1;

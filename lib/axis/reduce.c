@@ -171,6 +171,7 @@ static weft_axes sorted_axes(const state *s, const weft_call *call,
     weft_axes_request request = {
         .ndim = X->ndim,
         .is_vectorized = call->ctx->limits.vector_width > 1,
+        .holds = s->n > 0,
         .shape = shape,
         .in_order = s->facts->result == WEFT_RESULT_PLACE,
         .n_operands = 2,
@@ -214,7 +215,6 @@ static weft_status check(void *memory, const weft_call *call)
     s->sweep.axes = sorted_axes(s, call, is_reduced, y_axis);
     weft_sweep_find_problem(&s->sweep, call, s->dtype, s->facts->n_numbers, false);
     s->sweep.problem.accumulator_bytes = (int)weft_dtype_size(s->arithmetic);
-    s->sweep.problem.holds = s->n > 0;
     return WEFT_OK;
 }
 

@@ -53,6 +53,7 @@ static weft_axes sorted_axes(const weft_call *call, int last)
     weft_axes_request request = {
         .ndim = out->ndim,
         .is_vectorized = call->ctx->limits.vector_width > 1,
+        .holds = true,
         .shape = out->shape,
         .n_operands = last + 1,
         .n_lines = last + 1,
@@ -85,7 +86,6 @@ static weft_status check(void *memory, const weft_call *call)
     s->sweep.axes = sorted_axes(call, last);
     weft_sweep_find_problem(&s->sweep, call, s->dtype, given->is_backward ? 2 : 3,
                             !given->is_backward && !given->is_log);
-    s->sweep.problem.holds = true;
     return WEFT_OK;
 }
 

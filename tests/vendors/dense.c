@@ -148,6 +148,7 @@ static void norms(weft_context *ctx, cl_command_queue queue)
     norm(ctx, queue, 8192, 4096, WEFT_F32);
     norm(ctx, queue, 24576, 896, WEFT_F32);
     norm(ctx, queue, 1 << 18, 64, WEFT_F32);
+    norm(ctx, queue, 1 << 20, 16, WEFT_F32);
     norm(ctx, queue, 2, 1 << 20, WEFT_F32);
     for (int i = 1; i < N_REALS; i++)
         if (problem_has(ctx, reals[i]))
@@ -159,6 +160,7 @@ static void norms_backward(weft_context *ctx, cl_command_queue queue)
     norm_backward(ctx, queue, 8192, 4096, WEFT_F32);
     norm_backward(ctx, queue, 24576, 896, WEFT_F32);
     norm_backward(ctx, queue, 1 << 18, 64, WEFT_F32);
+    norm_backward(ctx, queue, 1 << 20, 16, WEFT_F32);
     norm_backward(ctx, queue, 2, 1 << 20, WEFT_F32);
     for (int i = 1; i < N_REALS; i++)
         if (problem_has(ctx, reals[i]))
