@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -81,3 +82,79 @@ def test_no_device(variables, words):
 
 def test_devices():
     assert weft.devices()
+
+
+class Interrupted:
+    """The library, with a Ctrl-C that comes while a function of it runs; and what was called."""
+
+    def __init__(self, lib, name, called):
+        self._lib, self._name, self._called = lib, name, called
+
+    def __getattr__(self, name):
+        function = getattr(self._lib, name)
+        if name.startswith("WEFT_"):
+            return function
+
+        def call(*arguments):
+            result = function(*arguments)
+            self._called.append(name)
+            if name == self._name and self._called.count(name) == 1:
+                raise KeyboardInterrupt
+            return result
+
+        return call
+
+
+@pytest.mark.parametrize("name, is_cpu", [
+    ("weft_softmax", True), ("weft_softmax", False), ("clWaitForEvents", True),
+    ("clEnqueueMapBuffer", True), ("clEnqueueUnmapMemObject", True),
+    ("clEnqueueReadBuffer", False)])
+def test_interrupted(monkeypatch, name, is_cpu):
+    """No kernel and no copy runs in the host's memory after the exception."""
+    x = np.zeros((2000, 1000), np.float32)
+    weft.softmax(x)
+    monkeypatch.setattr(weft._devices.host_place().context, "is_cpu", is_cpu)
+    called = []
+    for module in (weft._call, weft._softmax):
+        monkeypatch.setattr(module, "lib", Interrupted(module.lib, name, called))
+    out = np.zeros_like(x)
+    with pytest.raises(KeyboardInterrupt):
+        weft.softmax(x, out=out)
+    done = out.copy()
+    waits = [i for i, its in enumerate(called) if its in ("clWaitForEvents", "clFinish")]
+    assert waits and max(waits) > called.index(name) - (name == "clWaitForEvents")
+    assert called.count("clReleaseEvent") == called.count("clEnqueueReadBuffer") + called.count(
+        "clEnqueueUnmapMemObject") + 1
+    time.sleep(0.1)
+    np.testing.assert_array_equal(out, done)
+    assert (done != 0).all() or not is_cpu
+
+
+def test_interrupted_on_device(monkeypatch, queue):
+    """The result is complete with the event that it has all the same."""
+    import pyopencl.array as cl_array
+
+    x = cl_array.to_device(queue, np.zeros((2000, 1000), np.float32))
+    out = cl_array.zeros_like(x)
+    out.finish()
+    monkeypatch.setattr(weft._softmax, "lib", Interrupted(weft._softmax.lib, "weft_softmax", []))
+    with pytest.raises(KeyboardInterrupt):
+        weft.softmax(x, out=out)
+    assert len(out.events) == 1
+    assert (out.get() != 0).all()
+
+
+def test_failure_of_a_kernel(monkeypatch):
+    """A call that fails has no event, and may have enqueued kernels."""
+    x, called = np.zeros((20, 10), np.float32), []
+    for module in (weft._call, weft._softmax):
+        monkeypatch.setattr(module, "lib", Interrupted(module.lib, "", called))
+    with pytest.raises(ValueError):
+        weft.softmax(x, scale=np.nan)
+    assert "clFinish" not in called
+    fails = Interrupted(weft._softmax.lib, "", called)
+    fails.weft_softmax = lambda *_: weft._weft.lib.WEFT_OPENCL_ERROR
+    monkeypatch.setattr(weft._softmax, "lib", fails)
+    with pytest.raises(weft.DeviceError):
+        weft.softmax(x)
+    assert called[-1] == "clFinish"

@@ -226,7 +226,10 @@ class Call:
             if self._device_array is None:
                 self._finish(params.event)
             else:
-                self._note(params.event[0])
+                self._note(params.event)
+        except BaseException as error:
+            self._settle(params.event, error)
+            raise
         finally:
             self.release()
             pool.give_back(params)
@@ -267,15 +270,29 @@ class Call:
 
     def _note(self, event: Any) -> None:
         """Results are complete with the event, which is theirs from here on."""
-        event = sys.modules["pyopencl"].Event.from_int_ptr(int(ffi.cast("intptr_t", event)), False)
+        its = event_of_pyopencl(event)
         for y in self._outputs:
-            y.add_event(event)
+            y.add_event(its)
+
+    def _settle(self, event: Any, error: BaseException) -> None:
+        """After an exception, as of Ctrl-C, kernels may run: the host's memory stays until they are
+        done, and results on a device are complete with the event."""
+        if self._device_array is not None:
+            if event[0] != NULL:
+                self._note(event)
+        elif event[0] != NULL:
+            wait_for(event)
+        else:
+            self.finish_queue(error)
+
+    def finish_queue(self, error: BaseException) -> None:
+        """Waits for kernels of a call that has no event, but for one that was refused."""
+        if self._hosts and self.place.queue != NULL and not isinstance(error,
+                                                                       (ValueError, TypeError)):
+            lib.clFinish(self.place.queue)
 
     def _finish(self, event: Any) -> None:
-        try:
-            check_cl(lib.clWaitForEvents(1, event), "clWaitForEvents()")
-        finally:
-            lib.clReleaseEvent(event[0])
+        wait_for(event)
         takes_memory = self._takes_memory()
         for its in self._hosts:
             if its.target is None or its.array.size == 0:
@@ -297,26 +314,47 @@ class Call:
         mapped = lib.clEnqueueMapBuffer(queue, buffer, BLOCKING, MAP_READ, start, high - low, 0,
                                         NULL, NULL, code)
         check_cl(code[0], "clEnqueueMapBuffer()")
-        check_cl(lib.clEnqueueUnmapMemObject(queue, buffer, mapped, 0, NULL, done),
-                 "clEnqueueUnmapMemObject()")
-        lib.clWaitForEvents(1, done)
-        lib.clReleaseEvent(done[0])
+        try:
+            check_cl(lib.clEnqueueUnmapMemObject(queue, buffer, mapped, 0, NULL, done),
+                     "clEnqueueUnmapMemObject()")
+        finally:
+            if done[0] != NULL:
+                wait_for(done)
 
     def _fetch(self, its: HostOperand) -> None:
+        """It blocks: no exception is raised while the memory is written. Some devices return early
+        where another thread flushes the queue, and are waited for."""
         if not its.array.flags.c_contiguous:
             raise AssertionError("an output of a device other than a CPU is contiguous")
         done = ffi.new("cl_event *")
-        check_cl(lib.clEnqueueReadBuffer(self.place.queue, its.tensor.buffer, 0, 0,
-                                         its.array.nbytes,
-                                         ffi.cast("void *", address_of(its.array)), 0, NULL, done),
-                 "clEnqueueReadBuffer()")
-        check_cl(lib.clWaitForEvents(1, done), "clWaitForEvents()")
-        lib.clReleaseEvent(done[0])
+        try:
+            check_cl(lib.clEnqueueReadBuffer(self.place.queue, its.tensor.buffer, BLOCKING, 0,
+                                             its.array.nbytes,
+                                             ffi.cast("void *", address_of(its.array)), 0, NULL,
+                                             done), "clEnqueueReadBuffer()")
+        finally:
+            if done[0] != NULL:
+                wait_for(done)
 
     def _results(self) -> Any:
         results = [y if self._wrap is None or not isinstance(y, np.ndarray) else self._wrap(y)
                    for y in self._outputs]
         return results[0] if len(results) == 1 else tuple(results)
+
+
+def wait_for(event: Any) -> None:
+    """Waits for the event and releases it, also after an exception meanwhile, as of Ctrl-C."""
+    try:
+        check_cl(lib.clWaitForEvents(1, event), "clWaitForEvents()")
+    finally:
+        its, event[0] = event[0], NULL
+        lib.clReleaseEvent(its)
+
+
+def event_of_pyopencl(event: Any) -> Any:
+    """The event as an object of PyOpenCL's, which it belongs to from here on."""
+    pointer, event[0] = int(ffi.cast("intptr_t", event[0])), NULL
+    return sys.modules["pyopencl"].Event.from_int_ptr(pointer, False)
 
 
 def _written_array(out: Array) -> np.ndarray[Any, Any]:

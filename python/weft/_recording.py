@@ -9,7 +9,7 @@ from typing import Any
 
 from weft._arrays import Array, is_on_device
 from weft._binding import NULL, Params, check
-from weft._call import Call, Recorder, recorders
+from weft._call import Call, Recorder, event_of_pyopencl, recorders
 from weft._devices import Place, place_of_queue
 from weft._weft import ffi, lib
 
@@ -118,7 +118,6 @@ class Recording(Recorder):
         """Enqueues the recorded calls, after the events of their arrays, on the recording's queue
         or another one of its device. Returns the event with which all results are complete; it is
         noted at the results. ValueError where the recording is closed; DeviceError."""
-        cl = sys.modules["pyopencl"]
         with self._lock:
             self._require_made()
             place = self._place if queue is None else _place_of(queue)
@@ -130,10 +129,13 @@ class Recording(Recorder):
             params.size = ffi.sizeof("weft_recording_params")
             params.n_wait, params.wait = len(events), wait if events else NULL
             params.event = event
-            check(lib.weft_recording_run(self._handle[0], place.queue, params))
-            done = cl.Event.from_int_ptr(int(ffi.cast("intptr_t", event[0])), False)
-            for x in self._results.values():
-                x.add_event(done)
+            try:
+                check(lib.weft_recording_run(self._handle[0], place.queue, params))
+            finally:  # also after an exception meanwhile, as of Ctrl-C
+                if event[0] != NULL:
+                    done = event_of_pyopencl(event)
+                    for x in self._results.values():
+                        x.add_event(done)
             return done
 
     def exchange(self, old: Array, new: Array) -> None:

@@ -432,6 +432,9 @@ class SparseCall(Call):
                 sys.modules["pyopencl"].wait_for_events(self._events)
             self._fill_matrices()
             check(function(self.place.ctx, self.place.queue, *arguments))
+        except BaseException as error:
+            self.finish_queue(error)
+            raise
         finally:
             self.release()
 

@@ -91,10 +91,9 @@ class SpmmPlan:
         params.size = ffi.sizeof("weft_spmm_plan_params")
         params.transpose_a, params.row_schedule = transposed, schedule[0]
         call = SparseCall(A)
-        handle = ffi.new("weft_spmm_plan **")
+        handle = self._handle = ffi.new("weft_spmm_plan **")  # freed after an exception, too
         call.run_blocking(lambda *its: lib.weft_spmm_plan_create(handle, *its), call.matrix(A),
                           params)
-        self._handle = handle
         self._context = call.place.context
         self._pattern = A.indices, A.indptr
         self._dtype, self._row_schedule = A.dtype, row_schedule
