@@ -59,6 +59,44 @@ def test_child_before_use():
     assert (code, out) == (0, "3.0"), errors
 
 
+@pytest.mark.parametrize("use", ["weft.devices()", "weft.softmax(np.ones(3, np.float32))"])
+def test_child_after_use(use):
+    code, out, errors = run(f"import os\n{use}\n"
+                            "if os.fork() == 0:\n"
+                            "    for call in (lambda: weft.sum(np.ones(3, 'f')), weft.devices):\n"
+                            "        try: call()\n"
+                            "        except weft.DeviceError as error: print(error)\n"
+                            "    os.sys.stdout.flush(), os._exit(0)\n"
+                            "os.wait()")
+    assert code == 0 and out.count("fork") == 2, (out, errors)
+
+
+def test_child_while_a_thread_begins():
+    """The lock that the thread has is not the child's."""
+    code, out, errors = run("import os, threading, time\n"
+                            "from weft import _loader\n"
+                            "real, held = _loader._candidates, threading.Event()\n"
+                            "_loader._candidates = lambda: (held.set(), time.sleep(60))\n"
+                            "threading.Thread(target=weft.devices, daemon=True).start()\n"
+                            "held.wait()\n"
+                            "if os.fork() == 0:\n"
+                            "    _loader._candidates = real\n"
+                            "    print(weft.sum(np.ones(3, 'f')))\n"
+                            "    os.sys.stdout.flush(), os._exit(0)\n"
+                            "os.wait(), os._exit(0)")
+    assert (code, out) == (0, "3.0"), errors
+
+
+def test_child_without_opencl():
+    code, out, errors = run("import os\n"
+                            "assert weft.devices() == []\n"
+                            "if os.fork() == 0:\n"
+                            "    print(weft.devices())\n"
+                            "    os.sys.stdout.flush(), os._exit(0)\n"
+                            "os.wait()", WEFT_OPENCL="/nowhere/libOpenCL.so")
+    assert (code, out) == (0, "[]"), errors
+
+
 def test_exit_while_threads_call():
     code, _, errors = run("import threading\n"
                           "x = np.zeros((64, 64), np.float32)\n"

@@ -10,7 +10,7 @@ import threading
 from typing import Any
 
 from weft._binding import NULL, DeviceError, check, check_cl, text_of
-from weft._loader import opencl
+from weft._loader import note_fork, opencl
 from weft._weft import ffi, lib
 
 PLATFORM_NAME, PLATFORM_VENDOR = 0x0902, 0x0903
@@ -141,7 +141,7 @@ def _note_fork() -> None:
     """A child lacks OpenCL's threads; where OpenCL has not been used it is as any process."""
     global _is_child, _lock
     _lock = threading.RLock()  # another thread may have had it
-    _is_child = _is_child or _host_place is not None or bool(_contexts)
+    _is_child = note_fork() or _is_child
 
 
 os.register_at_fork(after_in_child=_note_fork)

@@ -25,6 +25,7 @@ from weft._weft import ffi, lib
 
 _lock = threading.Lock()
 _opened: str | None = None
+_is_loaded = False  # drivers, and their threads, may be in this process
 
 CPU_RUNTIME = "libintelocl.so"
 ADVICE = ("install a driver, such as the package pocl-opencl-icd of Debian and Ubuntu, or a "
@@ -73,13 +74,24 @@ def _candidates() -> Iterator[str]:
 
 def _why_not(library: str) -> str | None:
     """Loads it; None if it has a platform."""
+    global _is_loaded
+    was_loaded, _is_loaded = _is_loaded, True
     error = lib.weft_python_opencl_open(library.encode())
     if error != NULL:
+        _is_loaded = was_loaded
         return text_of(error)
     count = ffi.new("cl_uint *")
     if lib.clGetPlatformIDs(0, NULL, count) != 0 or count[0] == 0:
         return f"{library} finds no driver"
     return None
+
+
+def note_fork() -> bool:
+    """In the child: whether the parent has used OpenCL. Another thread of it may have had the
+    lock."""
+    global _lock
+    _lock = threading.Lock()
+    return _is_loaded
 
 
 def opencl() -> str:
