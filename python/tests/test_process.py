@@ -109,6 +109,7 @@ def test_exit_while_threads_call():
 
 @pytest.mark.parametrize("variables, words", [
     ({"WEFT_OPENCL": "/nowhere/libOpenCL.so"}, "cannot open shared object file"),
+    ({"WEFT_OPENCL": os.fsdecode(b"/nowhere/\xff")}, "cannot open shared object file"),
     ({"WEFT_OPENCL": "libc.so.6"}, "no clGetPlatformIDs"),
     ({"WEFT_DEVICE": "no such device"}, "no such device"),
 ])

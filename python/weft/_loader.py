@@ -76,13 +76,13 @@ def _why_not(library: str) -> str | None:
     """Loads it; None if it has a platform."""
     global _is_loaded
     was_loaded, _is_loaded = _is_loaded, True
-    error = lib.weft_python_opencl_open(library.encode())
+    error = lib.weft_python_opencl_open(os.fsencode(library))
     if error != NULL:
         _is_loaded = was_loaded
         return text_of(error)
     count = ffi.new("cl_uint *")
     if lib.clGetPlatformIDs(0, NULL, count) != 0 or count[0] == 0:
-        return f"{library} finds no driver"
+        return f"{os.fsencode(library).decode('utf-8', 'replace')} finds no driver"
     return None
 
 
