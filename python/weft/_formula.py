@@ -9,6 +9,7 @@ import numpy as np
 
 from weft._arrays import Array
 from weft._binding import Params
+from weft._values import number_of
 from weft._weft import ffi, lib
 
 MOST_INPUTS: int = lib.WEFT_ELEMENTWISE_INPUTS
@@ -35,7 +36,7 @@ def chars(text: str) -> Any:
 
 def is_value(x: object) -> bool:
     """A number, not an array of one."""
-    return isinstance(x, (int, float, np.number, np.bool_))
+    return isinstance(x, (int, float, complex, np.number, np.bool_))
 
 
 class FormulaParams(Params):
@@ -66,7 +67,7 @@ class FormulaParams(Params):
         for i, (name, value) in enumerate(values.items()):
             its = self.values[i]
             text = chars(name)
-            its.name, its.value = text, float(value)
+            its.name, its.value = text, number_of(value, name)
             self.kept.append(text)
         self.struct.n_values = len(values)
         self.struct.values = self.values if values else ffi.NULL

@@ -12,7 +12,7 @@ from weft._binding import NULL, ParamsPool
 from weft._call import Call
 from weft._dtypes import DType, dtype_of
 from weft._formula import FormulaParams, chars, parted
-from weft._values import broadcast
+from weft._values import broadcast, number_of
 from weft._weft import lib
 
 INT8: DType = np.dtype(np.int8)
@@ -52,6 +52,7 @@ def matmul(a: Array, b: Array, *, alpha: float = 1, beta: float = 0, epilogue: s
     array([[0., 0.],
            [7., 0.]], dtype=float32)
     """
+    alpha, beta = number_of(alpha, "alpha"), number_of(beta, "beta")
     given, values = parted(operands)
     call = Call(a, b, out, *given.values())
     a, b = call.operand(a), call.operand(b)

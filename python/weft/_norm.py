@@ -7,6 +7,7 @@ from typing import Any
 from weft._arrays import Array
 from weft._binding import NULL, Params, ParamsPool
 from weft._call import Call
+from weft._values import number_of
 from weft._weft import lib
 
 _pool = ParamsPool("weft_norm_params", Params)
@@ -25,7 +26,7 @@ def _forward(function: Any, x: Array, weight: Array, bias: Array, n_axes: int, e
     Y = call.output(out, x.shape, x.dtype)
     params = _pool.take()
     params.struct.weight, params.struct.bias = w, b
-    return call.run(function, _pool, params, epsilon, X, n_axes, Y)
+    return call.run(function, _pool, params, number_of(epsilon, "epsilon"), X, n_axes, Y)
 
 
 def layer_norm(x: Array, weight: Array = None, bias: Array = None, *, n_axes: int = 1,
@@ -68,7 +69,8 @@ def _backward(function: Any, x: Array, dy: Array, weight: Array, n_axes: int, ep
     db = call.output(None, row, x.dtype) if bias_gradient else NULL
     params = _backward_pool.take()
     params.struct.weight, params.struct.dW, params.struct.db = w, dW, db
-    results = call.run(function, _backward_pool, params, epsilon, X, n_axes, dY, dX)
+    results = call.run(function, _backward_pool, params, number_of(epsilon, "epsilon"), X, n_axes,
+                       dY, dX)
     if not (weight_gradient or bias_gradient):
         return results
     rest = list(results[1:])

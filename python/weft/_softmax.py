@@ -7,7 +7,7 @@ from typing import Any, SupportsIndex
 from weft._arrays import Array
 from weft._binding import Params, ParamsPool
 from weft._call import Call
-from weft._values import axis_of
+from weft._values import axis_of, number_of
 from weft._weft import lib
 
 _pool = ParamsPool("weft_softmax_params", Params)
@@ -21,7 +21,7 @@ def _forward(function: Any, x: Array, axis: SupportsIndex, scale: float, masked:
     X, Y = call.input(x), call.output(out, x.shape, x.dtype)
     params = _pool.take()
     params.struct.masked = masked
-    return call.run(function, _pool, params, scale, X, axis, Y)
+    return call.run(function, _pool, params, number_of(scale, "scale"), X, axis, Y)
 
 
 def softmax(x: Array, axis: SupportsIndex = -1, *, scale: float = 1.0, masked: bool = False,
@@ -62,7 +62,7 @@ def _backward(function: Any, y: Array, dy: Array, axis: SupportsIndex, scale: fl
     Y, dY, dX = call.input(y), call.input(dy), call.output(out, y.shape, y.dtype)
     params = _pool.take()
     params.struct.masked = False
-    return call.run(function, _pool, params, scale, Y, dY, axis, dX)
+    return call.run(function, _pool, params, number_of(scale, "scale"), Y, dY, axis, dX)
 
 
 def softmax_backward(y: Array, dy: Array, axis: SupportsIndex = -1, *, scale: float = 1.0,

@@ -13,6 +13,7 @@ from weft._arrays import Array, address_of, host_array, is_on_device
 from weft._binding import NULL, Params, ParamsPool, check
 from weft._call import Call
 from weft._dtypes import FLOAT32, FLOATS, HALVES, DType, code_of, dtype_of
+from weft._values import number_of
 from weft._weft import ffi, lib
 
 Shape = Tuple[int, int]
@@ -160,7 +161,7 @@ class csr:
                 raise ValueError("(values, indices, indptr) and a shape are wanted")
             parts = A
         else:
-            D = _dense_to_csr(A, threshold, wanted)
+            D = _dense_to_csr(A, number_of(threshold, "threshold"), wanted)
             parts, shape, check = (D.values, D.indices, D.indptr), D.shape, False
         self._fill(parts, shape_of(shape), wanted)
         if check:

@@ -10,8 +10,9 @@ from weft._binding import NULL
 from weft._dtypes import DType
 from weft._sparse import (INT16, INT32, INT64, MOST_INT16, MOST_INT32, Sparse, SparseCall, csr,
                           gather, is_scipy, made_of, pool_of, sparse_operand)
-from weft._spmm import (ACTIVATIONS, SpmmPlan, code_in, product_shape, refuse_beta, result_dtype,
-                        spmm, using_plan)
+from weft._spmm import (ACTIVATIONS, SpmmPlan, beta_of, code_in, product_shape, result_dtype, spmm,
+                        using_plan)
+from weft._values import number_of
 from weft._weft import ffi, lib
 
 _sddmm_pool = pool_of("weft_sddmm_params")
@@ -62,7 +63,7 @@ def sddmm(A: Array, B: Array, C: Sparse, alpha: float = 1.0, beta: float = 0.0, 
     array([3., 6.], dtype=float32)
     """
     C, wrap = sparse_operand(C, "C")
-    refuse_beta(beta, out)
+    alpha, beta = number_of(alpha, "alpha"), beta_of(beta, out)
     if _is_sparse(A) or _is_sparse(B):
         return wrap(C.with_values(_sddmm_sparse(A, B, C, alpha, beta, out, indicator)))
     call = SparseCall(A, B, C, out)
@@ -124,7 +125,8 @@ def sparse_softmax(X: Sparse, *, scale: float = 1.0, out: Array = None) -> Spars
     call.require_here(X, "X")
     S, Y = call.matrix(X), call.output(out, X.values.shape, X.dtype)
     return wrap(X.with_values(call.run_sparse(lib.weft_sparse_softmax, _softmax_pool,
-                                              _softmax_pool.take(), scale, S, Y)))
+                                              _softmax_pool.take(),
+                                              number_of(scale, "scale"), S, Y)))
 
 
 def _values_like(x: Any, Y: csr, name: str) -> Array:
@@ -158,13 +160,14 @@ def sparse_softmax_backward(Y: Sparse, dY: Any, *, scale: float = 1.0, out: Arra
     S, G = call.matrix(Y), call.input(call.operand(dY))
     dX = call.output(out, Y.values.shape, Y.dtype)
     return wrap(Y.with_values(call.run_sparse(lib.weft_sparse_softmax_backward, _softmax_pool,
-                                              _softmax_pool.take(), scale, S, G, dX)))
+                                              _softmax_pool.take(),
+                                              number_of(scale, "scale"), S, G, dX)))
 
 
 # ---- attention
 
 def _scale_of(scale: float | None, k: int) -> float:
-    return scale if scale is not None else 1 / math.sqrt(max(k, 1))
+    return 1 / math.sqrt(max(k, 1)) if scale is None else number_of(scale, "scale")
 
 
 def _refuse_numbers(**operands: Array) -> None:
@@ -282,7 +285,7 @@ def sparse_linear_dx(W: Sparse, dY: Array, beta: float = 0.0, out: Array = None,
         return spmm(W, dY, 1, beta, out, transposed=True)
     W, _ = sparse_operand(W, "W")
     call = SparseCall(W, dY, out)
-    refuse_beta(beta, out)
+    beta = beta_of(beta, out)
     dY = call.operand(dY)
     S, X = call.matrix(W), call.input(dY)
     Y = call.output(out, product_shape(W, dY, True), result_dtype(out, dY.dtype))
@@ -320,7 +323,7 @@ def sparse_linear_dw(dY: Array, X: Array, W: Sparse, beta: float = 0.0,
     W, wrap = sparse_operand(W, "W")
     call = SparseCall(dY, X, W, out)
     call.require_here(W, "W")
-    refuse_beta(beta, out)
+    beta = beta_of(beta, out)
     dY, X = call.operand(dY), call.operand(X)
     S, G, x = call.matrix(W), call.input(dY), call.input(X)
     shape = (*dY.shape[:-2], W.nnz)
@@ -389,7 +392,7 @@ def spgemm_dense(A: Sparse, B: Sparse, alpha: float = 1.0, beta: float = 0.0,
            [0., 3.]], dtype=float32)
     """
     (A, _), (B, _) = sparse_operand(A), sparse_operand(B, "B")
-    refuse_beta(beta, out)
+    alpha, beta = number_of(alpha, "alpha"), beta_of(beta, out)
     call = SparseCall(A, B, out)
     factors = call.matrix(A), call.matrix(B)
     C = call.output(out, (A.shape[0], B.shape[1]), A.dtype)

@@ -16,6 +16,7 @@ from weft._binding import NULL, DeviceError, check_cl, text_of
 from weft._devices import refuse_child
 from weft._dtypes import FLOAT32, HALVES, DType
 from weft._sparse import INT64, Sparse, SparseCall, csr, is_scipy, pool_of, sparse_operand
+from weft._values import number_of
 from weft._weft import ffi, lib
 
 _pool = pool_of("weft_spmm_params")
@@ -254,7 +255,7 @@ def spmm(A: Sparse, B: Array, alpha: float = 1.0, beta: float = 0.0, out: Array 
     call = SparseCall(A, B, bias, out)
     B = call.operand(B)
     shape = product_shape(A, B, transposed)
-    refuse_beta(beta, out)
+    alpha, beta = number_of(alpha, "alpha"), beta_of(beta, out)
     S, X = call.matrix(A), call.input(B)
     Y = call.output(out, shape, result_dtype(out, B.dtype))
     params = _pool.take()
@@ -271,6 +272,8 @@ def spmm(A: Sparse, B: Array, alpha: float = 1.0, beta: float = 0.0, out: Array 
         return call.run_sparse(lib.weft_spmm, _pool, params, alpha, S, X, beta, Y)
 
 
-def refuse_beta(beta: float, out: Array) -> None:
+def beta_of(beta: float, out: Array) -> float:
+    beta = number_of(beta, "beta")
     if beta != 0 and out is None:
-        raise ValueError(f"beta is {beta}, and there is no out to add")
+        raise ValueError(f"beta is {beta:g}, and there is no out to add")
+    return beta

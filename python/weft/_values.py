@@ -1,15 +1,42 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arguments that are no arrays: axes and shapes."""
+"""Arguments that are no arrays: numbers, axes and shapes."""
 from __future__ import annotations
 
 import functools
 import operator
-from typing import SupportsIndex, Tuple, Union
+from typing import Any, SupportsIndex, Tuple, Union
 
 from weft._arrays import shapes_text
 
 Shape = Tuple[int, ...]
 Axes = Union[None, SupportsIndex, Tuple[SupportsIndex, ...]]
+
+
+def number_of(x: Any, name: str) -> float:
+    """A real number, or an array of one without dimensions, as C takes it."""
+    return x if type(x) is float else _as_float(x, name)
+
+
+def _as_float(x: Any, name: str) -> float:
+    is_text = isinstance(x, (str, bytes, bytearray))
+    is_complex = getattr(getattr(x, "dtype", None), "kind", "f") == "c"
+    if not (is_text or is_complex or getattr(x, "ndim", 0)):
+        try:
+            return float(x)
+        except OverflowError:
+            raise ValueError(f"{name} is {shown(x)}, more than a float64 holds") from None
+        except (TypeError, ValueError, RuntimeError):
+            pass
+    raise TypeError(f"{name} is {shown(x)}: a real number is wanted")
+
+
+def shown(x: Any) -> str:
+    """An argument of any type in a message."""
+    try:
+        text = repr(x)
+    except ValueError:  # Python writes no int of more than 4300 digits
+        text = f"an integer of {x.bit_length()} bits"
+    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 def axis_of(axis: SupportsIndex, ndim: int) -> int:
