@@ -63,3 +63,39 @@ def test_other_numbers():
     expected = weft.softmax(X, scale=0.5)
     for x in (fractions.Fraction(1, 2), np.array(0.5), np.float64(0.5)):
         np.testing.assert_array_equal(weft.softmax(X, scale=x), expected)
+
+
+@pytest.mark.parametrize("error, words, call", [
+    (TypeError, "formula is None", lambda: weft.elementwise(None, x=X)),
+    (TypeError, "formula is 5", lambda: weft.elementwise(5, x=X)),
+    (TypeError, r"formula is \['x'\]", lambda: weft.elementwise(["x"], x=X)),
+    (TypeError, r"formula is \('x', \[\]\)", lambda: weft.elementwise(("x", []), x=X)),
+    (TypeError, r"a formula is \[\]", lambda: weft.matmul(X, X, epilogue=[])),
+    (TypeError, r"ord is array\(\[1, 2\]\)", lambda: weft.norm(X, np.array([1, 2]))),
+    (ValueError, "ord is 'fro'", lambda: weft.norm(X, "fro")),
+    (TypeError, "masked is 2", lambda: weft.softmax(X, masked=2)),
+    (TypeError, "masked is None", lambda: weft.log_softmax(X, masked=None)),
+    (TypeError, "indicator is 'no'", lambda: weft.sddmm(X, X, A, indicator="no")),
+    (TypeError, "transposed is 2", lambda: weft.spmm(A, X, transposed=2)),
+    (TypeError, "transposed is 2", lambda: weft.SpmmPlan(A, transposed=2)),
+    (TypeError, "arguments is 2", lambda: weft.spmm(A, X, reduce="max", arguments=2)),
+    (TypeError, "n_axes is 1.5", lambda: weft.layer_norm(X, n_axes=1.5)),
+    (ValueError, "n_axes is 1099511627776: 1 to 8",
+     lambda: weft.rms_norm_backward(X, X, n_axes=2**40)),
+    (TypeError, "ddof is 0.5", lambda: weft.var(X, ddof=0.5)),
+    (ValueError, "ddof is 1180591620717411303424", lambda: weft.std(X, ddof=2**70)),
+    (ValueError, "axis an integer of 20001 bits", lambda: weft.sum(X, axis=2**20000)),
+    (TypeError, "row_schedule is 5", lambda: weft.SpmmPlan(A, row_schedule=5)),
+    (TypeError, "profile is 5", lambda: weft.explain(weft.sum, X, profile=5)),
+    (ValueError, "not printable", lambda: weft.explain(weft.sum, X, profile="h100\0")),
+    (ValueError, r"activation is \[\]", lambda: weft.spmm(A, X, activation=[])),
+], ids=lambda its: its if isinstance(its, str) else "")
+def test_refusals(error, words, call):
+    with pytest.raises(error, match=words):
+        call()
+
+
+def test_flags():
+    expected = weft.softmax(X, masked=True)
+    for flag in (1, np.True_, np.int64(1)):
+        np.testing.assert_array_equal(weft.softmax(X, masked=flag), expected)

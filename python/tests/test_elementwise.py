@@ -73,7 +73,7 @@ def test_refusals():
             (ValueError, "0 formulas", lambda: weft.elementwise((), x=X)),
             (ValueError, "out has 1", lambda: weft.elementwise(("x", "x"), x=X, out=X)),
             (ValueError, "code 0", lambda: weft.elementwise("x\0", x=X)),
-            (TypeError, "not a str", lambda: weft.elementwise(3, x=X)),
+            (TypeError, "formula is 3: a str or", lambda: weft.elementwise(3, x=X)),
             (TypeError, "complex", lambda: weft.elementwise("x", x=X.astype(np.complex64)))]:
         with pytest.raises(error, match=match):
             call()

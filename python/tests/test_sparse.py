@@ -115,7 +115,10 @@ def good(**changed):
     ({"values": [1, 2, 3]}, TypeError, "int64"),
     ({"values": np.ones(4, np.float32)}, ValueError, "of 3 entries"),
     ({"shape": None}, ValueError, "shape"),
-    ({"shape": (2, -3)}, ValueError, "2 x -3"),
+    ({"shape": (2, -3)}, ValueError, "columns is -3"),
+    ({"shape": (2.0, 3)}, TypeError, "rows is 2.0"),
+    ({"shape": (2, 3, 4)}, ValueError, "two whole numbers"),
+    ({"shape": 6}, TypeError, "shape is 6"),
 ], ids=str)
 def test_unsound(queue, changed, error, words):
     parts, shape = good(**changed)

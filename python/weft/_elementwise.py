@@ -12,7 +12,7 @@ from weft._binding import NULL, ParamsPool, fail
 from weft._call import Call
 from weft._dtypes import FLOAT32, FLOAT64, FLOATS, DType, code_of, dtype_of
 from weft._formula import MOST_OUTPUTS, FormulaParams, has_real_value, parted
-from weft._values import broadcast
+from weft._values import broadcast, shown
 from weft._weft import ffi, lib
 
 INT32: DType = np.dtype(np.int32)
@@ -59,6 +59,9 @@ def elementwise(formula: str | tuple[str, ...], /, *, out: Any = None,
            [1.5, 2. ]], dtype=float32)
     """
     formulas = formula if isinstance(formula, tuple) else (formula,)
+    for text in formulas:
+        if not isinstance(text, str):
+            raise TypeError(f"formula is {shown(formula)}: a str or a tuple of them is wanted")
     if len(formulas) > MOST_OUTPUTS or not formulas:
         raise ValueError(f"there are {len(formulas)} formulas: 1 to {MOST_OUTPUTS} are wanted")
     outs = _outs_of(out, len(formulas))

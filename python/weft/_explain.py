@@ -13,6 +13,7 @@ from weft._call import Call, Recorder, recorders
 from weft._devices import Context, Place, host_place, place_of_queue
 from weft._sparse import csr
 from weft._spmm import SpmmPlan
+from weft._values import text_arg
 from weft._weft import ffi, lib
 
 DESCRIBERS = {"weft_layer_norm": "weft_norm", "weft_layer_norm_backward": "weft_norm_backward"}
@@ -152,7 +153,7 @@ def _stand_in(x: Any, explanation: Explanation, memory: dict[int, Any]) -> Any:
 def _context_for(profile: str | None, arrays: list[Any]) -> RehearsalContext:
     on_device = next((x for x in arrays if is_on_device(x)), None)
     if profile is not None:
-        limits = lib.weft_profile_find(profile.encode())
+        limits = lib.weft_profile_find(text_arg(profile, "profile"))
         if limits == NULL:
             names = (lib.weft_profile_at(i).name for i in range(lib.weft_profile_count()))
             raise ValueError(f"there is no profile {profile!r}: one of "

@@ -9,7 +9,7 @@ import numpy as np
 
 from weft._arrays import Array
 from weft._binding import Params
-from weft._values import number_of
+from weft._values import number_of, shown
 from weft._weft import ffi, lib
 
 MOST_INPUTS: int = lib.WEFT_ELEMENTWISE_INPUTS
@@ -22,10 +22,10 @@ _texts: dict[str, Any] = {}
 
 def chars(text: str) -> Any:
     """The text for C, which stays as long as a call that has it."""
+    if not isinstance(text, str):
+        raise TypeError(f"a formula is {shown(text)}: a str is wanted")
     found = _texts.get(text)
     if found is None:
-        if not isinstance(text, str):
-            raise TypeError(f"a formula or name is a {type(text).__name__}, not a str")
         if "\0" in text:
             raise ValueError("a formula has a character of code 0")
         if len(_texts) >= MOST_TEXTS:

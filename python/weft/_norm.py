@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from weft._arrays import Array
+from weft._arrays import MAX_NDIM, Array
 from weft._binding import NULL, Params, ParamsPool
 from weft._call import Call
-from weft._values import number_of
+from weft._values import number_of, whole_of
 from weft._weft import lib
 
 _pool = ParamsPool("weft_norm_params", Params)
@@ -20,6 +20,7 @@ def _optional(call: Call, x: Array) -> Any:
 
 def _forward(function: Any, x: Array, weight: Array, bias: Array, n_axes: int, epsilon: float,
              out: Array) -> Array:
+    n_axes = whole_of(n_axes, "n_axes", 1, MAX_NDIM)
     call = Call(x, weight, bias, out)
     x = call.operand(x)
     X, w, b = call.input(x), _optional(call, weight), _optional(call, bias)
@@ -60,11 +61,12 @@ def rms_norm(x: Array, weight: Array = None, bias: Array = None, *, n_axes: int 
 
 def _backward(function: Any, x: Array, dy: Array, weight: Array, n_axes: int, epsilon: float,
               weight_gradient: bool, bias_gradient: bool, out: Array) -> Any:
+    n_axes = whole_of(n_axes, "n_axes", 1, MAX_NDIM)
     call = Call(x, dy, weight, out)
     x, dy = call.operand(x), call.operand(dy)
     X, dY, w = call.input(x), call.input(dy), _optional(call, weight)
     dX = call.output(out, x.shape, x.dtype)
-    row = x.shape[len(x.shape) - n_axes:] if 0 < n_axes <= len(x.shape) else ()
+    row = x.shape[len(x.shape) - n_axes:] if n_axes <= len(x.shape) else ()
     dW = call.output(None, row, x.dtype) if weight_gradient else NULL
     db = call.output(None, row, x.dtype) if bias_gradient else NULL
     params = _backward_pool.take()

@@ -15,7 +15,7 @@ from weft._arrays import Array, with_axes
 from weft._binding import Params, ParamsPool
 from weft._call import Call
 from weft._dtypes import FLOAT32, FLOAT64, FLOATS, DType, dtype_of
-from weft._values import Axes, axes_of, reduced_shape
+from weft._values import Axes, axes_of, reduced_shape, shown, whole_of
 from weft._weft import ffi, lib
 
 _pool = ParamsPool("weft_reduce_params", Params)
@@ -23,6 +23,7 @@ _axes_arrays: dict[tuple[int, ...], Any] = {}  # at most those of 8 dimensions
 
 INT64: DType = np.dtype(np.int64)
 BOOL: DType = np.dtype(np.bool_)
+MOST_INT64 = 2**63 - 1
 
 
 def _axes_array(axes: tuple[int, ...]) -> Any:
@@ -126,7 +127,8 @@ def var(x: Array, axis: Axes = None, dtype: npt.DTypeLike | None = None, out: Ar
     >>> float(weft.var(np.array([1, 2, 3], np.float32), ddof=1))
     1.0
     """
-    return _reduce(lib.WEFT_VAR, _same_or_float, x, axis, keepdims, out, dtype, ddof)
+    return _reduce(lib.WEFT_VAR, _same_or_float, x, axis, keepdims, out, dtype,
+                   whole_of(ddof, "ddof", -MOST_INT64, MOST_INT64))
 
 
 def std(x: Array, axis: Axes = None, dtype: npt.DTypeLike | None = None, out: Array = None,
@@ -136,7 +138,8 @@ def std(x: Array, axis: Axes = None, dtype: npt.DTypeLike | None = None, out: Ar
     >>> float(weft.std(np.array([2, 4], np.float32)))
     1.0
     """
-    return _reduce(lib.WEFT_STD, _same_or_float, x, axis, keepdims, out, dtype, ddof)
+    return _reduce(lib.WEFT_STD, _same_or_float, x, axis, keepdims, out, dtype,
+                   whole_of(ddof, "ddof", -MOST_INT64, MOST_INT64))
 
 
 def min(x: Array, axis: Axes = None, out: Array = None, keepdims: bool = False) -> Array:
@@ -220,6 +223,10 @@ def norm(x: Array, ord: float = 2, axis: Axes = None, keepdims: bool = False,
     >>> float(weft.norm(np.array([3, 4], np.float32)))
     5.0
     """
-    if ord not in _NORMS:
-        raise ValueError(f"ord is {ord}: 1, 2 and inf are wanted")
-    return _reduce(_NORMS[ord], _same_or_float, x, axis, keepdims, out)
+    try:
+        op = _NORMS.get(ord)
+    except TypeError:  # no hash, as of an array
+        raise TypeError(f"ord is {shown(ord)}: 1, 2 or inf is wanted") from None
+    if op is None:
+        raise ValueError(f"ord is {shown(ord)}: 1, 2 or inf is wanted")
+    return _reduce(op, _same_or_float, x, axis, keepdims, out)

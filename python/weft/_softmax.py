@@ -7,7 +7,7 @@ from typing import Any, SupportsIndex
 from weft._arrays import Array
 from weft._binding import Params, ParamsPool
 from weft._call import Call
-from weft._values import axis_of, number_of
+from weft._values import axis_of, flag_of, number_of
 from weft._weft import lib
 
 _pool = ParamsPool("weft_softmax_params", Params)
@@ -20,7 +20,7 @@ def _forward(function: Any, x: Array, axis: SupportsIndex, scale: float, masked:
     axis = axis_of(axis, len(x.shape))
     X, Y = call.input(x), call.output(out, x.shape, x.dtype)
     params = _pool.take()
-    params.struct.masked = masked
+    params.struct.masked = flag_of(masked, "masked")
     return call.run(function, _pool, params, number_of(scale, "scale"), X, axis, Y)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import sys
+from collections.abc import Iterable
 from typing import Any, Callable, Tuple
 
 import numpy as np
@@ -13,7 +14,7 @@ from weft._arrays import Array, address_of, host_array, is_on_device
 from weft._binding import NULL, Params, ParamsPool, check
 from weft._call import Call
 from weft._dtypes import FLOAT32, FLOATS, HALVES, DType, code_of, dtype_of
-from weft._values import number_of
+from weft._values import number_of, shown, whole_of
 from weft._weft import ffi, lib
 
 Shape = Tuple[int, int]
@@ -23,7 +24,7 @@ WrapSparse = Callable[["csr"], Sparse]  # from a csr to the operand's type
 INT16: DType = np.dtype(np.int16)
 INT32: DType = np.dtype(np.int32)
 INT64: DType = np.dtype(np.int64)
-MOST_INT16, MOST_INT32 = 2**15 - 1, 2**31 - 1
+MOST_INT16, MOST_INT32, MOST_INT64 = 2**15 - 1, 2**31 - 1, 2**63 - 1
 
 
 def pool_of(name: str) -> ParamsPool[Params]:
@@ -91,10 +92,13 @@ def _numbers(x: Any, nnz: int) -> Array:
 
 
 def shape_of(shape: Any) -> Shape:
-    n_rows, n_cols = (int(extent) for extent in shape)
-    if n_rows < 0 or n_cols < 0:
-        raise ValueError(f"a matrix of {n_rows} x {n_cols}")
-    return n_rows, n_cols
+    if not isinstance(shape, Iterable):
+        raise TypeError(f"shape is {shown(shape)}: two whole numbers are wanted")
+    extents = tuple(shape)
+    if len(extents) != 2:
+        raise ValueError(f"shape is {shown(shape)}: two whole numbers are wanted")
+    return (whole_of(extents[0], "the number of rows", 0, MOST_INT64),
+            whole_of(extents[1], "the number of columns", 0, MOST_INT64))
 
 
 def _parts_of_scipy(A: Any) -> tuple[Any, Any, Any]:

@@ -12,7 +12,7 @@ from weft._sparse import (INT16, INT32, INT64, MOST_INT16, MOST_INT32, Sparse, S
                           gather, is_scipy, made_of, pool_of, sparse_operand)
 from weft._spmm import (ACTIVATIONS, SpmmPlan, beta_of, code_in, product_shape, result_dtype, spmm,
                         using_plan)
-from weft._values import number_of
+from weft._values import flag_of, number_of
 from weft._weft import ffi, lib
 
 _sddmm_pool = pool_of("weft_sddmm_params")
@@ -64,6 +64,7 @@ def sddmm(A: Array, B: Array, C: Sparse, alpha: float = 1.0, beta: float = 0.0, 
     """
     C, wrap = sparse_operand(C, "C")
     alpha, beta = number_of(alpha, "alpha"), beta_of(beta, out)
+    indicator = flag_of(indicator, "indicator")
     if _is_sparse(A) or _is_sparse(B):
         return wrap(C.with_values(_sddmm_sparse(A, B, C, alpha, beta, out, indicator)))
     call = SparseCall(A, B, C, out)

@@ -16,7 +16,7 @@ from weft._binding import NULL, DeviceError, check_cl, text_of
 from weft._devices import refuse_child
 from weft._dtypes import FLOAT32, HALVES, DType
 from weft._sparse import INT64, Sparse, SparseCall, csr, is_scipy, pool_of, sparse_operand
-from weft._values import number_of
+from weft._values import flag_of, number_of, shown, text_arg
 from weft._weft import ffi, lib
 
 _pool = pool_of("weft_spmm_params")
@@ -37,7 +37,7 @@ def code_in(codes: dict[str, int], name: str | None, what: str) -> int:
     try:
         return codes[name]
     except (KeyError, TypeError):
-        raise ValueError(f"{what} is {name!r}: one of {', '.join(codes)} is wanted") from None
+        raise ValueError(f"{what} is {shown(name)}: one of {', '.join(codes)} is wanted") from None
 
 
 def result_dtype(out: Array, dtype: DType) -> DType:
@@ -86,10 +86,11 @@ class SpmmPlan:
         self._queues: dict[int, Any] = {}
         A, _ = sparse_operand(A)
         schedule = ffi.new("weft_spmm_row_schedule *")
-        if not lib.weft_spmm_row_schedule_find(row_schedule.encode(), schedule):
+        if not lib.weft_spmm_row_schedule_find(text_arg(row_schedule, "row_schedule"), schedule):
             raise ValueError(f"there is no row schedule {row_schedule!r}")
         params = ffi.new("weft_spmm_plan_params *")
         params.size = ffi.sizeof("weft_spmm_plan_params")
+        transposed = flag_of(transposed, "transposed")
         params.transpose_a, params.row_schedule = transposed, schedule[0]
         call = SparseCall(A)
         handle = self._handle = ffi.new("weft_spmm_plan **")  # freed after an exception, too
@@ -248,6 +249,7 @@ def spmm(A: Sparse, B: Array, alpha: float = 1.0, beta: float = 0.0, out: Array 
     if isinstance(B, csr) or is_scipy(B):
         raise TypeError(f"B is a {type(B).__name__}: a dense array is wanted; weft.spgemm() takes "
                         "two sparse matrices")
+    transposed, arguments = flag_of(transposed, "transposed"), flag_of(arguments, "arguments")
     if transposed and plan is None:
         if arguments:
             raise ValueError("a transposed product with arguments needs a plan")

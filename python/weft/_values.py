@@ -6,6 +6,8 @@ import functools
 import operator
 from typing import Any, SupportsIndex, Tuple, Union
 
+import numpy as np
+
 from weft._arrays import shapes_text
 
 Shape = Tuple[int, ...]
@@ -30,6 +32,37 @@ def _as_float(x: Any, name: str) -> float:
     raise TypeError(f"{name} is {shown(x)}: a real number is wanted")
 
 
+def flag_of(x: Any, name: str) -> bool:
+    """A bool, as C takes it."""
+    return x if x is True or x is False else _as_bool(x, name)
+
+
+def _as_bool(x: Any, name: str) -> bool:
+    if isinstance(x, (int, np.integer, np.bool_)) and x in (0, 1):
+        return bool(x)
+    raise TypeError(f"{name} is {shown(x)}: True or False is wanted")
+
+
+def whole_of(x: Any, name: str, least: int, most: int) -> int:
+    """A whole number within what C takes."""
+    try:
+        number = operator.index(x)
+    except TypeError:
+        raise TypeError(f"{name} is {shown(x)}: a whole number is wanted") from None
+    if not least <= number <= most:
+        raise ValueError(f"{name} is {shown(number)}: {least} to {most} is wanted")
+    return number
+
+
+def text_arg(x: Any, name: str) -> bytes:
+    """A text, as C takes it."""
+    if not isinstance(x, str):
+        raise TypeError(f"{name} is {shown(x)}: a str is wanted")
+    if "\0" in x or not x.isprintable():
+        raise ValueError(f"{name} is {shown(x)}, which has a character that is not printable")
+    return x.encode()
+
+
 def shown(x: Any) -> str:
     """An argument of any type in a message."""
     try:
@@ -44,9 +77,9 @@ def axis_of(axis: SupportsIndex, ndim: int) -> int:
     try:
         index = operator.index(axis)
     except TypeError:
-        raise TypeError(f"axis is {axis!r}: a whole number is wanted") from None
+        raise TypeError(f"axis is {shown(axis)}: a whole number is wanted") from None
     if not -ndim <= index < ndim:
-        raise ValueError(f"axis {index} is out of bounds for an array of {ndim} dimensions")
+        raise ValueError(f"axis {shown(index)} is out of bounds for an array of {ndim} dimensions")
     return index % ndim
 
 
