@@ -77,3 +77,19 @@ def test_refusals():
             (TypeError, "complex", lambda: weft.elementwise("x", x=X.astype(np.complex64)))]:
         with pytest.raises(error, match=match):
             call()
+
+
+@pytest.mark.parametrize("kind", [int, np.int64])
+def test_whole_numbers_are_exact(kind):
+    """They pass through float64: what it does not hold is refused where arithmetic is whole."""
+    x, large = np.array([1], np.int64), kind(2**53 + 1)
+    np.testing.assert_array_equal(weft.elementwise("x + k", x=x, k=kind(2**53)), 2**53 + 1)
+    np.testing.assert_array_equal(weft.elementwise("x + k", x=x, k=np.array(large)), 2**53 + 2)
+    for call in (lambda: weft.elementwise("x + k", x=x, k=large),
+                 lambda: weft.elementwise("k", k=large, out=x),
+                 lambda: weft.matmul(np.ones((2, 2), np.int8), np.ones((2, 2), np.int8),
+                                     epilogue="c + k", k=large)):
+        with pytest.raises(ValueError, match="k is .*9007199254740993.*which no float64 is"):
+            call()
+    assert weft.elementwise("x + k", x=x.astype(np.float32), k=large) == np.float32(2**53)
+    assert weft.elementwise("x + k + j", x=x, k=large, j=0.5) == np.float32(2**53)

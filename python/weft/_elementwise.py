@@ -41,7 +41,8 @@ def elementwise(formula: str | tuple[str, ...], /, *, out: Any = None,
               <weft/elementwise.h>. The name of a function alone is its call with all arrays
     operands  by the names they have in it: up to 8 arrays of f32, f64, f16, bf16, i32, i64, u8 or
               bool, which broadcast by NumPy's rule, and up to 16 numbers. A call with other numbers
-              runs the same program. None can be called out or dtype
+              runs the same program. Integers beside whole ones alone are to be exact in float64,
+              as up to 2**53: ValueError. None can be called out or dtype
     dtype     of results. None: that of all arrays, if they have one; else that of the arithmetic
     out       an array, or a tuple with one (or None) for each formula; it may be an operand
 
@@ -73,15 +74,16 @@ def elementwise(formula: str | tuple[str, ...], /, *, out: Any = None,
     dtypes = tuple([x.dtype for x in arrays.values()])
     inputs = {name: call.input(x) for name, x in arrays.items()}
     wanted = None if dtype is None else dtype_of(dtype)
+    is_real = has_real_value(values)
+    has_floats = not FLOATS.isdisjoint(dtypes)
     new = wanted
     if new is None and any(y is None for y in outs):
         new = _new_dtype(call, formulas, shape, inputs, dtypes, values)
     tensors = [call.output(y, shape, new if y is None else wanted) for y in outs]
     params = _pool.take()
-    n_inputs = params.fill(inputs, values)
+    n_inputs = params.fill(inputs, values, is_real or has_floats)
     # A real number beside whole ones alone makes the arithmetic real, as NumPy has it.
-    is_real = has_real_value(values) and FLOATS.isdisjoint(dtypes)
-    params.struct.arithmetic = lib.WEFT_F32 if is_real else lib.WEFT_DEFAULT
+    params.struct.arithmetic = lib.WEFT_F32 if is_real and not has_floats else lib.WEFT_DEFAULT
     params.fill_outputs([_boolean(text, arrays, operands) if _is_bool(y, new) else text
                          for text, y in zip(formulas, outs)], tensors)
     return call.run(lib.weft_elementwise, _pool, params, n_inputs, params.inputs, len(formulas),
@@ -141,7 +143,7 @@ def _probed(call: Call, formulas: tuple[str, ...], shape: tuple[int, ...],
         strides = np.empty(shape, dtype).strides
         output = new_tensor(shape, strides, _result_dtype(dtypes, dtype))
         params = _pool.take()
-        n_inputs = params.fill(inputs, values)
+        n_inputs = params.fill(inputs, values, False)
         params.fill_outputs(formulas, [output] * len(formulas))
         params.struct.arithmetic = code_of(dtype)
         params.struct.n_wait, params.struct.wait, event = 0, NULL, params.struct.event

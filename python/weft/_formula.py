@@ -52,8 +52,9 @@ class FormulaParams(Params):
         self.struct.values = self.values
         self.kept: list[Any] = []
 
-    def fill(self, inputs: Mapping[str, Any], values: Mapping[str, Any]) -> int:
-        """Tensors and numbers by their names; returns the number of inputs."""
+    def fill(self, inputs: Mapping[str, Any], values: Mapping[str, Any], is_real: bool) -> int:
+        """Tensors and numbers by their names, whole ones exactly where arithmetic is not real;
+        returns the number of inputs."""
         if len(inputs) > MOST_INPUTS:
             raise ValueError(f"a formula has {len(inputs)} arrays: {MOST_INPUTS} are the most")
         if len(values) > MOST_VALUES:
@@ -68,6 +69,9 @@ class FormulaParams(Params):
             its = self.values[i]
             text = chars(name)
             its.name, its.value = text, number_of(value, name)
+            if not (is_real or is_real_value(value) or int(its.value) == int(value)):
+                raise ValueError(f"{name} is {shown(value)}, which no float64 is: give it as an "
+                                 "array")
             self.kept.append(text)
         self.struct.n_values = len(values)
         self.struct.values = self.values if values else ffi.NULL
@@ -91,6 +95,10 @@ def parted(operands: Mapping[str, Array]) -> tuple[dict[str, Array], dict[str, A
         else:
             arrays[name] = x
     return arrays, values
+
+
+def is_real_value(value: Any) -> bool:
+    return isinstance(value, (float, np.floating))
 
 
 def has_real_value(values: Mapping[str, Any]) -> bool:

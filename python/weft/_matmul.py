@@ -73,7 +73,8 @@ def matmul(a: Array, b: Array, *, alpha: float = 1, beta: float = 0, epilogue: s
     C = call.output(out, result, wanted, axes)
     params = _pool.take()
     struct = params.struct
-    struct.n_inputs, struct.inputs = params.fill(inputs, values), params.inputs if inputs else NULL
+    struct.n_inputs = params.fill(inputs, values, a.dtype != INT8)
+    struct.inputs = params.inputs if inputs else NULL
     text = NULL if epilogue is None else chars(epilogue)  # which stays until the call returns
     struct.epilogue = text
     y = call.run(lib.weft_matmul, _pool, params, alpha, A, B, beta, C)
