@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sparse matrices: what they are made of, and what their products are, against SciPy."""
+import copy
 import doctest
+import pickle
 
 import numpy as np
 import pytest
@@ -140,6 +142,33 @@ def test_pattern_is_fixed():
     A = weft.csr(np.eye(3, dtype=np.float32))
     with pytest.raises(ValueError, match="read-only"):
         A.indices[0] = 5
+
+
+@pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, lambda A: pickle.loads(
+    pickle.dumps(A)), weft.csr.copy], ids=["copy", "deepcopy", "pickle", "method"])
+def test_copies(queue, again):
+    A = weft.csr(np.tril(whole(1, 9, 9)), index_dtype=np.int16)
+    B = again(A)
+    assert B.shape == A.shape and B.indices.dtype == np.int16 and B.dtype == A.dtype
+    np.testing.assert_array_equal(dense_of(B), dense_of(A))
+    assert np.shares_memory(A.values, B.values) == (again is copy.copy)
+    for part in (B.indices, B.indptr):
+        with pytest.raises(ValueError, match="read-only"):
+            part[0] = 5
+    device = on(queue, A)
+    if getattr(again, "__name__", "") != "<lambda>":
+        np.testing.assert_array_equal(host(again(device)), dense_of(A))
+
+
+def test_no_copies(queue):
+    """Of what owns memory of a device."""
+    A = weft.csr(np.tril(whole(1, 9, 9)))
+    with weft.SpmmPlan(A) as plan, weft.Recording(queue) as recording:
+        for x in (plan, recording):
+            for again in (copy.copy, copy.deepcopy, pickle.dumps):
+                with pytest.raises(TypeError, match=f"a {type(x).__name__} owns memory"):
+                    again(x)
+        assert not plan.closed
 
 
 # ---- products

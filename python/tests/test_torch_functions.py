@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Gradients through PyTorch, against its own and differences in f64."""
+import copy
 import doctest
+import pickle
 
 import numpy as np
 import pytest
@@ -90,3 +92,18 @@ def test_examples(name):
             getattr(weft.torch, name), name, globs={"np": np, "weft": weft, "torch": torch}):
         runner.run(found, out=said.append)
     assert runner.tries and not runner.failures, "".join(said)
+
+
+@pytest.mark.parametrize("again", [copy.copy, copy.deepcopy,
+                                   lambda x: pickle.loads(pickle.dumps(x))],
+                         ids=["copy", "deepcopy", "pickle"])
+def test_copies(again):
+    """Of a layer that has been used: each copy has plans of its own."""
+    layer = weft.torch.SparseLinear(MASK.to(torch.float32))
+    x = torch.ones(2, 5)
+    y = layer(x)
+    other = again(layer)
+    torch.testing.assert_close(other(x), y)
+    assert (again is copy.copy) == (other.pattern is layer.pattern)
+    pattern = again(layer.pattern)
+    assert pattern.nnz == PATTERN.nnz and pattern.plan(False) is not layer.pattern.plan(False)

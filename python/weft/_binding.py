@@ -46,6 +46,14 @@ def check_cl(code: int, call: str) -> None:
         raise DeviceError(f"{call} failed ({code})")
 
 
+class Unshared:
+    """What owns memory of a device, which a copy would free a second time."""
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(f"a {type(self).__name__} owns memory of a device, and is neither copied "
+                        "nor pickled: make another one")
+
+
 class Params:
     """A params struct with room for the events of a call."""
 

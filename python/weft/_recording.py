@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Any
 
 from weft._arrays import Array, is_on_device
-from weft._binding import NULL, Params, check
+from weft._binding import NULL, Params, Unshared, check
 from weft._call import Call, Recorder, event_of_pyopencl, recorders
 from weft._devices import Place, place_of_queue
 from weft._weft import ffi, lib
@@ -21,7 +21,7 @@ def _place_of(queue: Any) -> Place:
     return place_of_queue(queue.int_ptr)
 
 
-class Recording(Recorder):
+class Recording(Unshared, Recorder):
     """The calls that a thread makes within `with`, for arrays of PyOpenCL: they are checked,
     planned and compiled, and run() runs them.
 

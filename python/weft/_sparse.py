@@ -199,6 +199,13 @@ class csr:
         """How many matrices have this pattern, each with values of its own; None: one."""
         return int(self.values.shape[0]) if len(self.values.shape) == 2 else None
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For copy.copy(), which shares the arrays, and pickle, of the host's alone."""
+        return made_of, (self.values, self.indices, self.indptr, self.shape)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> csr:
+        return self.copy()
+
     def __repr__(self) -> str:
         place = "a device" if is_on_device(self.values) else "the host"
         batch = "" if self.batch is None else f"{self.batch} matrices of "
@@ -218,6 +225,17 @@ class csr:
         if is_on_device(values) != is_on_device(self.indices):
             raise TypeError("values and pattern are to be both on a device or both on the host")
         return _made(_numbers(values, self.nnz), self.indices, self.indptr, self.shape)
+
+    def copy(self) -> csr:
+        """A matrix with a copy of the values. The pattern, which does not change, is shared.
+
+        >>> A = weft.csr(np.eye(2, dtype=np.float32))
+        >>> B = A.copy()
+        >>> B.values[0] = 5
+        >>> A.values.tolist(), B.values.tolist()
+        ([1.0, 1.0], [5.0, 1.0])
+        """
+        return self.with_values(self.values.copy())
 
     def with_dtype(self, dtype: DType) -> csr:
         """For operations that use the pattern only: values of this data type, of any kind."""

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from weft._arrays import Array, address_of, is_on_device
-from weft._binding import NULL, DeviceError, check_cl, text_of
+from weft._binding import NULL, DeviceError, Unshared, check_cl, text_of
 from weft._devices import refuse_child
 from weft._dtypes import FLOAT32, HALVES, DType
 from weft._sparse import INT64, Sparse, SparseCall, csr, is_scipy, pool_of, sparse_operand
@@ -59,7 +59,7 @@ def same_array(x: Array, y: Array) -> bool:
     return address_of(x) == address_of(y) or np.array_equal(x, y)
 
 
-class SpmmPlan:
+class SpmmPlan(Unshared):
     """An analysis of a matrix's pattern, for many products by it: long rows are cut, and rows are
     ordered such that cores have equal work.
 

@@ -39,6 +39,10 @@ class Pattern:
         self.matrix: csr = csr_of(matrix)
         self._plans: dict[bool, SpmmPlan] = {}
 
+    def __getstate__(self) -> dict[str, Any]:
+        """For copies, of layers as well, and pickle: each makes plans of its own."""
+        return {"matrix": self.matrix, "_plans": {}}
+
     @property
     def shape(self) -> tuple[int, int]:
         return self.matrix.shape
