@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Recordings compute what their calls would have."""
 import doctest
+import threading
 
 import numpy as np
 import pytest
@@ -54,7 +55,7 @@ def test_refusals(queue, network):
             weft.spmm(matrix, B, out=x)
         with pytest.raises(weft.DeviceError):
             weft.csr(x)
-        with pytest.raises(ValueError, match="another recording"):
+        with pytest.raises(ValueError, match="makes a recording"):
             weft.Recording(queue).__enter__()
         with pytest.raises(ValueError, match="not ended"):
             other.run()
@@ -81,6 +82,66 @@ def test_given_up(queue):
         raise ZeroDivisionError
     assert recording.closed
     np.testing.assert_array_equal(weft.sum(x, axis=0).get(), B.sum(0))
+
+
+def test_closed_within(queue):
+    """Calls that follow run, and the end of `with` is none of the recording's."""
+    x = to_device(queue, B)
+    with weft.Recording(queue) as recording:
+        weft.softmax(x)
+        recording.close()
+        np.testing.assert_array_equal(weft.sum(x, axis=0).get(), B.sum(0))
+        with weft.Recording(queue) as other:
+            y = weft.sum(x, axis=0)
+    other.run()
+    np.testing.assert_array_equal(y.get(), B.sum(0))
+    with pytest.raises(ValueError, match="closed"):
+        recording.run()
+
+
+def in_another_thread(call):
+    thread = threading.Thread(target=call)
+    thread.start()
+    thread.join()
+
+
+@pytest.mark.parametrize("is_closed", [False, True])
+def test_ended_by_another_thread(queue, is_closed):
+    x = to_device(queue, B)
+    recording = weft.Recording(queue)
+    recording.__enter__()
+    y = weft.sum(x, axis=0)
+    in_another_thread(recording.close if is_closed else
+                      lambda: recording.__exit__(None, None, None))
+    for first in range(2):
+        if first == is_closed:
+            assert weft.explain(weft.sum, x).startswith("reduce on")
+        else:
+            np.testing.assert_array_equal(weft.sum(x, axis=0).get(), B.sum(0))
+    with weft.Recording(queue) as other:
+        z = weft.sum(x, axis=1)
+    other.run()
+    np.testing.assert_array_equal(z.get(), B.sum(1))
+    if not is_closed:
+        recording.run()
+        np.testing.assert_array_equal(y.get(), B.sum(0))
+        with pytest.raises(ValueError, match="ended before"):
+            recording.__exit__(None, None, None)
+
+
+def test_of_a_thread_that_has_ended(queue):
+    """Another one ends the recording."""
+    x, results = to_device(queue, B), []
+    recording = weft.Recording(queue)
+
+    def begin():
+        recording.__enter__()
+        results.append(weft.sum(x, axis=0))
+
+    in_another_thread(begin)
+    recording.__exit__(None, None, None)
+    recording.run()
+    np.testing.assert_array_equal(results[0].get(), B.sum(0))
 
 
 def test_example(queue):

@@ -31,6 +31,8 @@ recorders = threading.local()  # current: the Recorder that the thread's calls g
 class Recorder:
     """What calls of a thread go to in place of a device."""
 
+    is_open = True
+
     def host_place(self) -> Place:
         """For calls of arrays in the host's memory."""
         return host_place()
@@ -45,6 +47,13 @@ class Recorder:
 
     def refuse_blocking(self) -> None:
         """Raises where it has no calls that wait for the device."""
+
+
+def refuse_recorder() -> None:
+    """Raises where calls of this thread are recorded. Another thread may have ended that."""
+    current = getattr(recorders, "current", None)
+    if current is not None and current.is_open:
+        raise ValueError("this thread makes a recording, or explains another call")
 
 
 class HostOperand:

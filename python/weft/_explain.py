@@ -9,7 +9,7 @@ import numpy as np
 
 from weft._arrays import is_on_device
 from weft._binding import NULL, DeviceError, Params, check, described, fail, text_of
-from weft._call import Call, Recorder, recorders
+from weft._call import Call, Recorder, recorders, refuse_recorder
 from weft._devices import Context, Place, host_place, place_of_queue
 from weft._sparse import csr
 from weft._spmm import SpmmPlan
@@ -186,8 +186,7 @@ def explain(function: Callable[..., Any], *operands: Any, profile: str | None = 
       kernel      ...
       scratch     0 bytes
     """
-    if getattr(recorders, "current", None) is not None:
-        raise ValueError("this thread makes a recording, or explains another call")
+    refuse_recorder()
     context = _context_for(profile, list(_parts_of([*operands, keywords])))
     explanation = Explanation(context)
     memory: dict[int, Any] = {}

@@ -9,7 +9,7 @@ from typing import Any
 
 from weft._arrays import Array, is_on_device
 from weft._binding import NULL, Params, Unshared, check
-from weft._call import Call, Recorder, event_of_pyopencl, recorders
+from weft._call import Call, Recorder, event_of_pyopencl, recorders, refuse_recorder
 from weft._devices import Place, place_of_queue
 from weft._weft import ffi, lib
 
@@ -55,27 +55,34 @@ class Recording(Unshared, Recorder):
         self._handle = ffi.new("weft_recording **")
         self._arrays: dict[int, Array] = {}
         self._results: dict[int, Array] = {}
-        self._lock = threading.Lock()
-        self._is_open = self._is_begun = False
+        self._lock = threading.RLock()
+        self.is_open = self._is_begun = False
 
     def __enter__(self) -> Recording:
         if self._is_begun:
             raise ValueError("a recording is made once")
-        if getattr(recorders, "current", None) is not None:
-            raise ValueError("this thread makes another recording, or explains a call")
+        refuse_recorder()
         check(lib.weft_recording_begin(self._handle, self._place.ctx))
-        self._is_open = self._is_begun = True
+        self.is_open = self._is_begun = True
         recorders.current = self
         return self
 
     def __exit__(self, kind: type[BaseException] | None, value: BaseException | None,
                  traceback: TracebackType | None) -> None:
-        recorders.current = None
-        self._is_open = False
-        if kind is not None:
-            self.close()
-        else:
-            check(lib.weft_recording_end(self._handle[0]))
+        with self._lock:
+            if self.closed:
+                return
+            self._end()
+            if kind is not None:
+                self.close()
+            else:
+                check(lib.weft_recording_end(self._handle[0]))
+
+    def _end(self) -> None:
+        """The thread that began it may be another one, which finds out by its next call."""
+        self.is_open = False
+        if getattr(recorders, "current", None) is self:
+            recorders.current = None
 
     def __del__(self) -> None:
         handle = getattr(self, "_handle", None)
@@ -83,8 +90,10 @@ class Recording(Unshared, Recorder):
             self.close()
 
     def close(self) -> None:
-        """Frees what the recording owns, after runs that are enqueued. May be called again."""
+        """Frees what the recording owns, after runs that are enqueued. May be called again. Within
+        its `with` it ends the recording: calls that follow run at once."""
         with self._lock:
+            self._end()
             lib.weft_recording_destroy(self._handle)
             self._arrays.clear()
             self._results.clear()
@@ -96,22 +105,27 @@ class Recording(Unshared, Recorder):
     # ---- what Call asks
 
     def takes(self, place: Place) -> bool:
-        return place.context is self._place.context
+        if not self.is_open:  # as another thread has ended it
+            recorders.current = None
+        return self.is_open and place.context is self._place.context
 
     def record(self, call: Call, function: Any, params: Params, *arguments: Any) -> None:
         if call.has_hosts:
             raise TypeError("an operand is in the host's memory, of which a recording has no copy")
-        check(function(self._place.ctx, NULL, *arguments, params.struct))
-        arrays, results = call.arrays
-        self._arrays.update((id(x), x) for x in arrays)
-        self._results.update((id(x), x) for x in results)
+        with self._lock:
+            if not self.is_open:
+                raise ValueError("another thread has ended the recording")
+            check(function(self._place.ctx, NULL, *arguments, params.struct))
+            arrays, results = call.arrays
+            self._arrays.update((id(x), x) for x in arrays)
+            self._results.update((id(x), x) for x in results)
 
     # ---- after the end
 
     def _require_made(self) -> None:
         if self._handle[0] == NULL:
             raise ValueError("the recording is closed, or has not begun")
-        if self._is_open:
+        if self.is_open:
             raise ValueError("the recording has not ended")
 
     def run(self, queue: Any = None) -> Any:
