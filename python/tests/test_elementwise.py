@@ -62,17 +62,31 @@ def test_outputs():
     np.testing.assert_array_equal(filled, np.full((3, 4), 7))
 
 
+def test_operands_of_functions():
+    """One whose name is a formula has all arrays."""
+    np.testing.assert_array_equal(weft.elementwise(" add ", x=X, y=X), 2 * X)
+    for y, expected in zip(weft.elementwise(("max", "k + 1"), x=X, y=-X, k=1),
+                           (abs(X), np.full_like(X, 2))):
+        np.testing.assert_array_equal(y, expected)
+
+
 def test_refusals():
     for error, match, call in [
             (ValueError, "column", lambda: weft.elementwise("x +", x=X)),
             (ValueError, "y", lambda: weft.elementwise("x + y", x=X)),
-            (ValueError, r"\[5 x 3\], \[5 x 7\]", lambda: weft.elementwise("x", x=X[:, :3], y=X)),
+            (ValueError, r"\[5 x 3\], \[5 x 7\]", lambda: weft.elementwise("x+y", x=X[:, :3], y=X)),
             (ValueError, "float", lambda: weft.elementwise("float", **{"float": X})),
             (ValueError, "9 arrays",
-             lambda: weft.elementwise("a", **dict.fromkeys("abcdefghi", X))),
+             lambda: weft.elementwise("a+b+c+d+e+f+g+h+i", **dict.fromkeys("abcdefghi", X))),
             (ValueError, "0 formulas", lambda: weft.elementwise((), x=X)),
             (ValueError, "out has 1", lambda: weft.elementwise(("x", "x"), x=X, out=X)),
             (ValueError, "code 0", lambda: weft.elementwise("x\0", x=X)),
+            (ValueError, "no formula has the operand z: 'x [+] 1'",
+             lambda: weft.elementwise("x + 1", x=X, z=X)),
+            (ValueError, "the operand k: 'x', '1.0e1f'",
+             lambda: weft.elementwise(("x", "1.0e1f"), x=X, k=3)),
+            (ValueError, "the operand k: ' gelu'", lambda: weft.elementwise(" gelu", x=X, k=3)),
+            (ValueError, "the operand e1f", lambda: weft.elementwise("x + 1.e1f", x=X, e1f=3)),
             (TypeError, "formula is 3: a str or", lambda: weft.elementwise(3, x=X)),
             (TypeError, "complex", lambda: weft.elementwise("x", x=X.astype(np.complex64)))]:
         with pytest.raises(error, match=match):

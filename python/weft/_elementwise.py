@@ -11,7 +11,7 @@ from weft._arrays import Array, array_of, new_tensor
 from weft._binding import NULL, ParamsPool, fail
 from weft._call import Call
 from weft._dtypes import FLOAT32, FLOAT64, FLOATS, DType, code_of, dtype_of
-from weft._formula import MOST_OUTPUTS, FormulaParams, has_real_value, parted
+from weft._formula import MOST_OUTPUTS, FormulaParams, has_real_value, parted, refuse_unused
 from weft._values import broadcast, shown
 from weft._weft import ffi, lib
 
@@ -67,6 +67,7 @@ def elementwise(formula: str | tuple[str, ...], /, *, out: Any = None,
         raise ValueError(f"there are {len(formulas)} formulas: 1 to {MOST_OUTPUTS} are wanted")
     outs = _outs_of(out, len(formulas))
     given, values = parted(operands)
+    refuse_unused(formulas, given, values)
     call = Call(*given.values(), *outs)
     arrays = {name: call.operand(x) for name, x in given.items()}
     shape = broadcast(*[tuple(x.shape) for x in arrays.values()],

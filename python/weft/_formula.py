@@ -2,6 +2,8 @@
 """Formulas with named arrays and numbers, of elementwise() and of a product's epilogue."""
 from __future__ import annotations
 
+import functools
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -16,6 +18,7 @@ MOST_INPUTS: int = lib.WEFT_ELEMENTWISE_INPUTS
 MOST_OUTPUTS: int = lib.WEFT_ELEMENTWISE_OUTPUTS
 MOST_VALUES: int = lib.WEFT_ELEMENTWISE_VALUES
 MOST_TEXTS = 1024
+NAME = re.compile(r"(?<![\w.])[A-Za-z_]\w*")
 
 _texts: dict[str, Any] = {}
 
@@ -32,6 +35,23 @@ def chars(text: str) -> Any:
             _texts.clear()
         found = _texts[text] = ffi.new("char[]", text.encode())
     return found
+
+
+@functools.lru_cache(maxsize=MOST_TEXTS)
+def _names_in(formulas: tuple[str, ...]) -> tuple[frozenset[str], frozenset[str]]:
+    """All, and those that are a whole formula: a function's is its call with all arrays."""
+    return (frozenset(name for text in formulas for name in NAME.findall(text)),
+            frozenset(text.strip() for text in formulas if NAME.fullmatch(text.strip())))
+
+
+def refuse_unused(formulas: tuple[str, ...], arrays: Mapping[str, Array],
+                  values: Mapping[str, Any], product: str = "") -> None:
+    """Names an operand that no formula has. Of a product they have one operand more."""
+    names, alone = _names_in(formulas)
+    has_call = not (alone <= {product, *arrays, *values})
+    for name in (*(() if has_call else arrays), *values):
+        if name not in names:
+            raise ValueError(f"no formula has the operand {name}: {', '.join(map(repr, formulas))}")
 
 
 def is_value(x: object) -> bool:

@@ -11,7 +11,7 @@ from weft._arrays import Array, shapes_text, with_axes
 from weft._binding import NULL, ParamsPool
 from weft._call import Call
 from weft._dtypes import DType, dtype_of
-from weft._formula import FormulaParams, chars, parted
+from weft._formula import FormulaParams, chars, parted, refuse_unused
 from weft._values import broadcast, number_of
 from weft._weft import lib
 
@@ -54,6 +54,11 @@ def matmul(a: Array, b: Array, *, alpha: float = 1, beta: float = 0, epilogue: s
     """
     alpha, beta = number_of(alpha, "alpha"), number_of(beta, "beta")
     given, values = parted(operands)
+    if epilogue is not None:
+        chars(epilogue)
+        refuse_unused((epilogue,), given, values, "c")
+    elif operands:
+        raise ValueError(f"matmul: {', '.join(operands)}, and there is no epilogue")
     call = Call(a, b, out, *given.values())
     a, b = call.operand(a), call.operand(b)
     if not a.shape or not b.shape:
