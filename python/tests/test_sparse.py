@@ -138,6 +138,31 @@ def test_unsound_on_device(queue):
         weft.csr((np.ones(3, np.float32), *parts[1:]), shape)
 
 
+def test_shape_and_threshold():
+    """They are honoured, or refused where the matrix says other things."""
+    D = np.tril(whole(1, 5, 4))
+    S = sparse.csr_array(D)
+    for A in (S, D, weft.csr(D)):
+        assert weft.csr(A, shape=(5, 4)).shape == weft.csr(A, (np.int64(5), 4)).shape == (5, 4)
+        for shape in ((9, 9), (4, 5)):
+            with pytest.raises(ValueError, match=r"shape is \[\d x \d\], the matrix \[5 x 4\]"):
+                weft.csr(A, shape)
+    for A, shape in ((S, None), (weft.csr(D), None), good()):
+        with pytest.raises(ValueError, match="threshold is 0.5, which is for a dense matrix"):
+            weft.csr(A, shape, threshold=0.5)
+
+
+def test_bools(queue):
+    """A mask's values are 1, in float32."""
+    D = np.tril(whole(1, 9, 9)) > 0
+    A = weft.csr(D)
+    for B in (weft.csr(sparse.csr_array(D)), weft.csr(sparse.csr_matrix(D), index_dtype="int16"),
+              weft.csr((A.values.astype(bool), A.indices, A.indptr), A.shape),
+              A.with_values(A.values > 0), weft.csr(to_device(queue, D))):
+        assert B.dtype == np.float32
+        np.testing.assert_array_equal(host(B), D)
+
+
 def test_pattern_is_fixed():
     A = weft.csr(np.eye(3, dtype=np.float32))
     with pytest.raises(ValueError, match="read-only"):

@@ -56,6 +56,33 @@ def test_sddmm(queue, indicator):
     close(S.todense(), (A @ B) * dense_of(M))
 
 
+@pytest.mark.parametrize("kind", [sparse.csr_array, sparse.csr_matrix, weft.csr])
+@pytest.mark.parametrize("dtype", [np.float32, np.float16, np.float64], ids=str)
+def test_masks(queue, kind, dtype):
+    """Of bools, where only the pattern counts."""
+    if dtype == np.float64 and not weft._devices.host_place().context.has_f64:
+        pytest.skip("the device has no f64")
+    mask = kind(MASK)
+    A, B = whole(1, 17, 6, dtype=dtype), whole(2, 6, 12, dtype=dtype)
+    products = (A @ B).astype(np.float64)
+    for left in (A, weft.csr(A)):
+        D = weft.sddmm(left, B, mask, indicator=True)
+        assert D.dtype == (dtype if kind is weft.csr or dtype != np.float16 else np.float32)
+        assert type(D) is type(mask)
+        close(D if kind is weft.csr else D.todense(), products * MASK)
+    dW = weft.sparse_linear_dw(A, np.ascontiguousarray(B.T), mask)
+    close(dW if kind is weft.csr else dW.todense(), products * MASK)
+    Q, K = whole(1, 17, 4, dtype=dtype), whole(2, 12, 4, dtype=dtype)
+    np.testing.assert_array_equal(weft.sparse_attention(Q, K, K, mask),
+                                  weft.sparse_attention(Q, K, K, M))
+    for dx, expected in zip(weft.sparse_attention_backward(Q, Q, K, K, mask),
+                            weft.sparse_attention_backward(Q, Q, K, K, M)):
+        np.testing.assert_array_equal(dx, expected)
+    if kind is weft.csr:
+        D = weft.sddmm(on(queue, A), on(queue, B), on(queue, mask), indicator=True)
+        close(D, products * MASK)
+
+
 def test_sddmm_batch():
     A, B = whole(1, 3, 17, 6), whole(2, 3, 6, 12)
     D = weft.sddmm(A, B, M, indicator=True)

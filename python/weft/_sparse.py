@@ -10,7 +10,7 @@ from typing import Any, Callable, Tuple
 import numpy as np
 import numpy.typing as npt
 
-from weft._arrays import Array, address_of, host_array, is_on_device
+from weft._arrays import Array, address_of, host_array, is_on_device, shapes_text
 from weft._binding import NULL, Params, ParamsPool, check
 from weft._call import Call
 from weft._dtypes import FLOAT32, FLOATS, HALVES, DType, code_of, dtype_of
@@ -21,6 +21,7 @@ Shape = Tuple[int, int]
 Sparse = Any  # a csr, or a matrix of scipy.sparse
 WrapSparse = Callable[["csr"], Sparse]  # from a csr to the operand's type
 
+BOOL: DType = np.dtype(np.bool_)
 INT16: DType = np.dtype(np.int16)
 INT32: DType = np.dtype(np.int32)
 INT64: DType = np.dtype(np.int64)
@@ -71,6 +72,17 @@ def _frozen(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return view
 
 
+def _floats(x: Array) -> Array:
+    """Bools as float32."""
+    if x.dtype != BOOL:
+        return x
+    if not is_on_device(x):
+        return x.astype(FLOAT32)
+    from weft._elementwise import elementwise  # as PyOpenCL converts no bools
+
+    return elementwise("x", x=x, dtype=FLOAT32)
+
+
 def _numbers(x: Any, nnz: int) -> Array:
     """Values, [nnz] or [batch, nnz]."""
     if is_on_device(x):
@@ -83,6 +95,7 @@ def _numbers(x: Any, nnz: int) -> Array:
             array = array.astype(FLOAT32)
         native = array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
         values = native if native.flags.c_contiguous else np.ascontiguousarray(native)
+    values = _floats(values)
     if values.dtype not in FLOATS:
         raise TypeError(f"values of {values.dtype}: float32, float64, float16 or bfloat16 is "
                         "wanted")
@@ -112,7 +125,8 @@ class csr:
     """A sparse matrix by rows: row r has the entries indptr[r] to indptr[r + 1] - 1, entry e the
     column indices[e] and the number values[e].
 
-    csr(S)     of a sparse matrix or array of SciPy; of its own arrays, if it is a CSR of floats
+    csr(S)     of a sparse matrix or array of SciPy; of its own arrays, if it is a CSR of floats;
+               or of another weft.csr
     csr((values, indices, indptr), shape)
                of arrays, all of the host's memory or all of PyOpenCL, which are not copied if they
                are contiguous and of these data types:
@@ -122,6 +136,8 @@ class csr:
                  indptr   int32 or int64; others are converted
     csr(D)     of a dense matrix: the elements that are not 0, or whose absolute value is above
                `threshold`, computed on D's device
+
+    Bools, as of a mask, become float32.
 
     index_dtype  of the indices, "int16" or "int32"; None: as they are, else int32
 
@@ -154,20 +170,26 @@ class csr:
         wanted = None if index_dtype is None else dtype_of(index_dtype)
         if wanted not in (None, INT16, INT32):
             raise TypeError(f"indices of {wanted}: int16 or int32 is wanted")
+        threshold = number_of(threshold, "threshold")
+        if threshold != 0 and (isinstance(A, (csr, tuple)) or is_scipy(A)):
+            raise ValueError(f"threshold is {threshold:g}, which is for a dense matrix")
+        given = None if shape is None else shape_of(shape)
         if isinstance(A, csr):
             parts, shape, check = (A.values, A.indices, A.indptr), A.shape, False
         elif is_scipy(A):
             if len(A.shape) != 2:
                 raise ValueError(f"a sparse array of {len(A.shape)} dimensions: 2 are wanted")
-            parts, shape = _parts_of_scipy(A), A.shape
+            parts, shape = _parts_of_scipy(A), shape_of(A.shape)
         elif isinstance(A, tuple):
-            if len(A) != 3 or shape is None:
+            if len(A) != 3 or given is None:
                 raise ValueError("(values, indices, indptr) and a shape are wanted")
-            parts = A
+            parts, shape = A, given
         else:
-            D = _dense_to_csr(A, number_of(threshold, "threshold"), wanted)
+            D = _dense_to_csr(A, threshold, wanted)
             parts, shape, check = (D.values, D.indices, D.indptr), D.shape, False
-        self._fill(parts, shape_of(shape), wanted)
+        if given not in (None, shape):
+            raise ValueError(f"shape is {shapes_text([given])}, the matrix {shapes_text([shape])}")
+        self._fill(parts, shape, wanted)
         if check:
             _check(self)
 
@@ -483,8 +505,8 @@ def _check(A: csr) -> None:
 
 
 def _dense_to_csr(D: Array, threshold: float, wanted: DType | None) -> csr:
+    D = _floats(Call(D).operand(D))
     call = SparseCall(D)
-    D = call.operand(D)
     if len(D.shape) != 2:
         raise ValueError(f"an array of {len(D.shape)} dimensions is no matrix")
     m, n = shape_of(D.shape)

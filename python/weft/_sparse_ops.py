@@ -7,7 +7,7 @@ from typing import Any
 
 from weft._arrays import Array, host_array, is_on_device
 from weft._binding import NULL
-from weft._dtypes import DType
+from weft._dtypes import FLOATS, DType
 from weft._sparse import (INT16, INT32, INT64, MOST_INT16, MOST_INT32, Sparse, SparseCall, csr,
                           gather, is_scipy, made_of, pool_of, sparse_operand)
 from weft._spmm import (ACTIVATIONS, SpmmPlan, beta_of, code_in, product_shape, result_dtype, spmm,
@@ -40,6 +40,11 @@ def _swapped(x: Array) -> Array:
     return x.transpose((*axes[:-2], axes[-1], axes[-2]))
 
 
+def _pattern_of(C: csr, dtype: DType) -> csr:
+    """Where values are not used, as the library's type of them wants to be that of operands."""
+    return C.with_dtype(dtype) if dtype in FLOATS else C
+
+
 # ---- products at the entries of a matrix
 
 def sddmm(A: Array, B: Array, C: Sparse, alpha: float = 1.0, beta: float = 0.0, out: Array = None,
@@ -48,9 +53,10 @@ def sddmm(A: Array, B: Array, C: Sparse, alpha: float = 1.0, beta: float = 0.0, 
 
     A          [m, k] or [batch, m, k]; float32, float64, float16 or bfloat16
     B          [k, n] or [batch, k, n], fastest as the transposed view of an array [n, k]
-    C          sparse [m, n]; a weft.csr or a sparse matrix of SciPy, of A's data type
+    C          sparse [m, n]; a weft.csr or a sparse matrix of SciPy, of A's data type, as
+               `indicator` also of another or of bools
     out        the values, [nnz] or [batch, nnz], in C's order; A's data type, or float32 for halves
-    indicator  C says where, and its values are no factors
+    indicator  C says where, and its values, of any data type, are no factors
 
     A or B, or both, may be sparse matrices too: then there is no batch.
 
@@ -70,6 +76,7 @@ def sddmm(A: Array, B: Array, C: Sparse, alpha: float = 1.0, beta: float = 0.0, 
     call = SparseCall(A, B, C, out)
     call.require_here(C, "C")
     A, B = call.operand(A), call.operand(B)
+    C = _pattern_of(C, A.dtype) if indicator else C
     shape = (*A.shape[:-2], C.nnz)
     S, X, Y = call.matrix(C), call.input(A), call.input(B)
     D = call.output(out, shape, result_dtype(out, A.dtype))
@@ -84,6 +91,7 @@ def _sddmm_sparse(A: Any, B: Any, C: csr, alpha: float, beta: float, out: Array,
     """Of B by columns, which are the rows of its transpose."""
     A = sparse_operand(A)[0] if _is_sparse(A) else A
     B = sparse_operand(B, "B")[0].T if _is_sparse(B) else _swapped(B)
+    C = _pattern_of(C, (A if isinstance(A, csr) else _array(A)).dtype) if indicator else C
     call = SparseCall(A, B, C, out)
     call.require_here(C, "C")
     factors, kept = [], []
@@ -183,7 +191,8 @@ def sparse_attention(Q: Array, K: Array, V: Array, M: Sparse, *, scale: float | 
 
     Q      [m, k], with up to two more axes in front; float32, float64, float16 or bfloat16
     K, V   [n, k] and [n, d], with the same axes in front, and data type
-    M      sparse [m, n]: its pattern, for all matrices; a weft.csr or a sparse matrix of SciPy
+    M      sparse [m, n]: its pattern, for all matrices; a weft.csr or a sparse matrix of SciPy, of
+           any data type or bools
     scale  None: 1 / sqrt(k)
     out    [..., m, d]
 
@@ -310,7 +319,7 @@ def sparse_linear_dw(dY: Array, X: Array, W: Sparse, beta: float = 0.0,
 
     dY   [n_out, n], [batch, n_out, n] or [n_out]
     X    [n_in, n] and so on
-    W    its pattern: values are not read
+    W    its pattern: values, of any data type or bools, are not read
     out  the values, [nnz] or [batch, nnz]; also float32 for halves
 
     Returns a matrix of W's kind and pattern. Raises as sddmm().
@@ -326,6 +335,7 @@ def sparse_linear_dw(dY: Array, X: Array, W: Sparse, beta: float = 0.0,
     call.require_here(W, "W")
     beta = beta_of(beta, out)
     dY, X = call.operand(dY), call.operand(X)
+    W = _pattern_of(W, dY.dtype)
     S, G, x = call.matrix(W), call.input(dY), call.input(X)
     shape = (*dY.shape[:-2], W.nnz)
     dW = call.output(out, shape, result_dtype(out, dY.dtype))
