@@ -84,14 +84,22 @@ def train(layers, x, digits, tests, epochs, rng):
 
 
 def draw(histories, path):
+    """In percent; what is pruned has one point, between the others."""
+    pyplot.rcParams.update({"font.size": 13})
+    _, axes = pyplot.subplots(figsize=(9, 5), layout="constrained")
     begin = 1
-    for name, history in histories.items():
-        pyplot.plot(range(begin, begin + len(history)), history, marker=".", label=name)
-        begin += len(history)
-    pyplot.xlabel("epoch")
-    pyplot.ylabel("accuracy on digits not trained on")
-    pyplot.legend()
-    pyplot.savefig(path)
+    for (name, history), (color, marker) in zip(histories.items(), (
+            ("tab:gray", "."), ("tab:red", "o"), ("tab:blue", "."))):
+        percent = [100 * its for its in history]
+        epochs = range(begin, begin + len(history)) if len(history) > 1 else [begin - 0.5]
+        axes.plot(epochs, percent, color=color, marker=marker, label=f"{name}: {percent[-1]:.1f}%")
+        begin += len(history) if len(history) > 1 else 0
+    axes.set(xlabel="epoch", ylabel="right answers on other digits, %",
+             title=f"Digits by a network with {KEPT:.0%} of its weights")
+    axes.xaxis.get_major_locator().set_params(integer=True)
+    axes.grid(alpha=0.3)
+    axes.legend(loc="lower right")
+    pyplot.savefig(path, dpi=150)
     pyplot.close()
 
 
