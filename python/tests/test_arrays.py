@@ -163,6 +163,50 @@ def test_both_kinds(queue):
     close(dx.get(), np.full((2, 3), 1 / 3))
 
 
+def test_events_of_out(queue):
+    """What a call has waited for is complete with it."""
+    import pyopencl.array as cl_array
+
+    x = to_device(queue, np.ones((2, 8), np.float32))
+    out = cl_array.empty(queue, (2, 8), np.float32)
+    for _ in range(20):
+        weft.softmax(x, out=out)
+        assert len(out.events) == 1
+    view = out[1:]
+    weft.softmax(x[1:], out=view)
+    assert len(out.events) == 1
+    np.testing.assert_array_equal(out.get(), np.full((2, 8), 0.125, np.float32))
+
+
+def test_new_results(queue):
+    """Results are as PyOpenCL's constructor makes them, and of the operand's allocator."""
+    import pyopencl.array as cl_array
+
+    x = to_device(queue, np.ones((3, 5), np.float32))
+    for shape in ((3, 5), (3, 1), (), (0, 4), (4, 0, 2)):
+        for like in (x, cl_array.empty(queue, (3,), np.float32, allocator=pool_of(queue))):
+            mine = weft._call._new_on_device(like, queue, shape, np.dtype(np.float16))
+            its = cl_array.Array(queue, shape, np.float16, allocator=like.allocator)
+            for name in ("shape", "strides", "dtype", "size", "nbytes", "offset", "events",
+                         "allocator", "queue", "ndim"):
+                assert getattr(mine, name) == getattr(its, name), name
+            assert str(mine.flags.c_contiguous) == str(its.flags.c_contiguous)
+            assert (mine.base_data is None) == (its.base_data is None)
+
+    class Own(cl_array.Array):
+        pass
+
+    own = Own(queue, (2, 3), np.float32)
+    own.fill(1)
+    assert type(weft.softmax(own)) is Own
+
+
+def pool_of(queue):
+    import pyopencl.tools
+
+    return pyopencl.tools.MemoryPool(pyopencl.tools.ImmediateAllocator(queue))
+
+
 def test_events(queue):
     """A call waits for the events of its operands, and its result has one."""
     import pyopencl as cl

@@ -8,6 +8,8 @@ kernels read and write the arrays themselves, on other devices copies.
 """
 from __future__ import annotations
 
+import functools
+import inspect
 import sys
 import threading
 from typing import Any
@@ -281,6 +283,8 @@ class Call:
         """Results are complete with the event, which is theirs from here on."""
         its = event_of_pyopencl(event)
         for y in self._outputs:
+            if y.events:  # those that the call has waited for are complete with it
+                y.events[:] = [old for old in y.events if old not in self._events]
             y.add_event(its)
 
     def _settle(self, event: Any, error: BaseException) -> None:
@@ -390,6 +394,29 @@ def _overlapping(operands: list[HostOperand]) -> list[tuple[int, int, list[HostO
     return groups
 
 
+@functools.lru_cache(maxsize=1024)
+def _layout(shape: tuple[int, ...], itemsize: int) -> tuple[tuple[int, ...], int]:
+    """Strides of rows in order, and the number of elements."""
+    strides, size, step = [], 1, itemsize
+    for extent in reversed(shape):
+        strides.append(step)
+        size, step = size * extent, step * max(1, extent)
+    return tuple(reversed(strides)), size
+
+
+@functools.lru_cache(maxsize=None)
+def _is_made_fast(kind: type) -> bool:
+    """Whether arrays can be made as PyOpenCL's own operations make them, without what takes longer
+    than a call does."""
+    return (kind is sys.modules["pyopencl.array"].Array and
+            {"_fast", "_size", "_context", "_queue"} <= set(inspect.signature(kind).parameters))
+
+
 def _new_on_device(like: Array, queue: Any, shape: tuple[int, ...], dtype: DType) -> Array:
     """By the allocator of an operand, as PyOpenCL's own operations."""
-    return type(like)(queue, shape, dtype, allocator=like.allocator)
+    kind: Any = type(like)
+    if not _is_made_fast(kind):
+        return kind(queue, shape, dtype, allocator=like.allocator)
+    strides, size = _layout(shape, dtype.itemsize)
+    return kind(None, shape, dtype, allocator=like.allocator, strides=strides, _fast=True,
+                _size=size, _context=like.context, _queue=queue)

@@ -246,7 +246,7 @@ def spmm(A: Sparse, B: Array, alpha: float = 1.0, beta: float = 0.0, out: Array 
            [2, 2]])
     """
     A, _ = sparse_operand(A)
-    if isinstance(B, csr) or is_scipy(B):
+    if isinstance(B, csr) or not is_on_device(B) and is_scipy(B):
         raise TypeError(f"B is a {type(B).__name__}: a dense array is wanted; weft.spgemm() takes "
                         "two sparse matrices")
     transposed, arguments = flag_of(transposed, "transposed"), flag_of(arguments, "arguments")
