@@ -28,6 +28,7 @@ CALLS = [
     (weft.matmul, x, square, {"epilogue": "c + bias", "bias": square[0]}),
     (weft.spmm, A, square, {"alpha": 2}),
     (weft.spmm, A, square, {"transposed": True}),
+    (weft.spmm, weft.csc(np.tril(square)), square),
     (weft.sddmm, square, square, A),
     (weft.sddmm, A, A, A),
     (weft.sparse_softmax, A),
@@ -57,7 +58,7 @@ def operations_of(text):
 def test_calls_are_all():
     used = {call[0].__name__ for call in CALLS}
     assert used >= {name for name in weft.__all__ if name[0].islower()} - {
-        "csr", "devices", "explain", "spgemm"}
+        "csc", "csr", "devices", "explain", "spgemm"}
 
 
 @pytest.mark.parametrize("call", CALLS, ids=lambda call: call[0].__name__)
@@ -66,7 +67,7 @@ def test_profile(queue, call):
     function, operands, keywords = parted(call)
 
     def on_device(its):
-        if isinstance(its, weft.csr):
+        if isinstance(its, (weft.csr, weft.csc)):
             return its.to_device(queue)
         return to_device(queue, its) if isinstance(its, np.ndarray) else its
 

@@ -409,7 +409,7 @@ def test_refusals(queue):
             call()
 
 
-@pytest.mark.parametrize("kind", [weft.csr, weft.SpmmPlan], ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("kind", [weft.csr, weft.csc, weft.SpmmPlan], ids=lambda kind: kind.__name__)
 def test_examples(kind):
     runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)
     said = []

@@ -7,6 +7,7 @@ they are. Those in the host's memory go to the device that $WEFT_DEVICE names, e
 devices().
 """
 from weft._binding import DeviceError, text_of as _text_of
+from weft._csc import csc
 from weft._devices import Device, devices
 from weft._elementwise import elementwise
 from weft._explain import explain
@@ -34,6 +35,7 @@ __all__ = [
     "any",
     "argmax",
     "argmin",
+    "csc",
     "csr",
     "devices",
     "elementwise",

@@ -10,6 +10,7 @@ import numpy as np
 from weft._arrays import is_on_device
 from weft._binding import NULL, DeviceError, Params, check, described, fail, text_of
 from weft._call import Call, Recorder, recorders, refuse_recorder
+from weft._csc import csc
 from weft._devices import Context, Place, host_place, place_of_queue
 from weft._sparse import csr
 from weft._spmm import SpmmPlan
@@ -128,7 +129,7 @@ def _parts_of(x: Any) -> Iterator[Any]:
     elif isinstance(x, dict):
         yield from _parts_of(list(x.values()))
     else:
-        yield x.values if isinstance(x, csr) else x
+        yield x.values if isinstance(x, (csr, csc)) else x
 
 
 def _stand_in(x: Any, explanation: Explanation, memory: dict[int, Any]) -> Any:
@@ -136,7 +137,7 @@ def _stand_in(x: Any, explanation: Explanation, memory: dict[int, Any]) -> Any:
     patterns, which plans read, are fetched."""
     if isinstance(x, (tuple, list)):
         return type(x)(_stand_in(part, explanation, memory) for part in x)
-    if isinstance(x, csr):
+    if isinstance(x, (csr, csc)):
         return x.get()
     if isinstance(x, SpmmPlan):
         return explanation.prepared(x)

@@ -356,8 +356,10 @@ class csr:
 
     def __matmul__(self, other: Any) -> Any:
         """weft.spmm() by a dense matrix or vector, weft.spgemm() by a sparse one."""
-        from weft import _sparse_ops, _spmm
+        from weft import _csc, _sparse_ops, _spmm
 
+        if isinstance(other, _csc.csc):
+            other = other.to_csr()
         if isinstance(other, csr) or is_scipy(other):
             return _sparse_ops.spgemm(self, other)
         return _spmm.spmm(self, other)
@@ -390,8 +392,9 @@ def sparse_operand(A: Sparse, name: str = "A") -> tuple[csr, WrapSparse]:
     if isinstance(A, csr):
         return A, _as_it_is
     if not is_scipy(A):
-        raise TypeError(f"{name} is a {type(A).__name__}: a weft.csr or a sparse matrix of SciPy "
-                        "is wanted")
+        by_rows = ", as of its to_csr()," if hasattr(A, "to_csr") else ""
+        raise TypeError(f"{name} is a {type(A).__name__}: a weft.csr{by_rows} or a sparse matrix "
+                        "of SciPy is wanted")
     from scipy.sparse import csr_matrix, isspmatrix
 
     matrix = isspmatrix(A)

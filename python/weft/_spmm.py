@@ -13,6 +13,7 @@ import numpy as np
 
 from weft._arrays import Array, address_of, is_on_device
 from weft._binding import NULL, DeviceError, Unshared, check_cl, text_of
+from weft._csc import csc
 from weft._devices import refuse_child
 from weft._dtypes import FLOAT32, HALVES, DType
 from weft._sparse import INT64, Sparse, SparseCall, csr, is_scipy, pool_of, sparse_operand
@@ -47,6 +48,11 @@ def result_dtype(out: Array, dtype: DType) -> DType:
     return dtype
 
 
+def by_rows(A: Any, transposed: bool) -> tuple[csr, bool]:
+    """What has A's arrays by rows, and whether the product is by the transpose of that."""
+    return (A.T, not transposed) if isinstance(A, csc) else (sparse_operand(A)[0], transposed)
+
+
 def same_array(x: Array, y: Array) -> bool:
     if x is y:
         return True
@@ -63,7 +69,8 @@ class SpmmPlan(Unshared):
     """An analysis of a matrix's pattern, for many products by it: long rows are cut, and rows are
     ordered such that cores have equal work.
 
-    A             a weft.csr or a sparse matrix of SciPy; on a device if the products are there
+    A             a weft.csr, a weft.csc, which counts as its transpose by rows, or a sparse matrix
+                  of SciPy; on a device if the products are there
     transposed    for products by A's transpose, without making it
     row_schedule  "default", "given", "sorted", "snake", "alternating", "queue" or "reuse"
 
@@ -84,13 +91,13 @@ class SpmmPlan(Unshared):
         self._is_closed = False
         self._lock = threading.Lock()
         self._queues: dict[int, Any] = {}
-        A, _ = sparse_operand(A)
+        transposed = flag_of(transposed, "transposed")
+        A, transposed = by_rows(A, transposed)
         schedule = ffi.new("weft_spmm_row_schedule *")
         if not lib.weft_spmm_row_schedule_find(text_arg(row_schedule, "row_schedule"), schedule):
             raise ValueError(f"there is no row schedule {row_schedule!r}")
         params = ffi.new("weft_spmm_plan_params *")
         params.size = ffi.sizeof("weft_spmm_plan_params")
-        transposed = flag_of(transposed, "transposed")
         params.transpose_a, params.row_schedule = transposed, schedule[0]
         call = SparseCall(A)
         handle = self._handle = ffi.new("weft_spmm_plan **")  # freed after an exception, too
@@ -218,8 +225,8 @@ def spmm(A: Sparse, B: Array, alpha: float = 1.0, beta: float = 0.0, out: Array 
          reduce: str = "sum", arguments: bool = False, transposed: bool = False) -> Any:
     """The product of a sparse and a dense matrix: activation(alpha op(A) B + beta out + bias).
 
-    A           [m, k], or [k, m] if transposed; a weft.csr or a sparse matrix of SciPy; float32,
-                float64, float16 or bfloat16. A batch of matrices makes one of products
+    A           [m, k], or [k, m] if transposed; a weft.csr, a weft.csc or a sparse matrix of SciPy;
+                float32, float64, float16 or bfloat16. A batch of matrices makes one of products
     B           [k, n], [batch, k, n], or a vector [k]; A's data type, any strides
     out         [m, n], [batch, m, n] or [m]; A's data type, or float32 for halves. It must not
                 be B. Read only if beta is not 0
@@ -230,7 +237,8 @@ def spmm(A: Sparse, B: Array, alpha: float = 1.0, beta: float = 0.0, out: Array 
                 entries have 0
     arguments   for max and min: returns (result, index), where index, int64, is of the entry of A
                 whose product is the result, -1 if a row has none
-    transposed  op(A) is A's transpose: by a plan for that, or a transpose that is made for the call
+    transposed  op(A) is A's transpose: by a plan for that, or a transpose that is made for the call.
+                Of a weft.csc that is so where op(A) is A, and its transpose costs nothing
 
     Returns an array of B's kind. Sums are float32 (float64 for float64), in an order that does not
     change from call to call. Raises ValueError (shapes, a plan that is closed or of another
@@ -245,14 +253,14 @@ def spmm(A: Sparse, B: Array, alpha: float = 1.0, beta: float = 0.0, out: Array 
     array([[0, 0],
            [2, 2]])
     """
-    A, _ = sparse_operand(A)
-    if isinstance(B, csr) or not is_on_device(B) and is_scipy(B):
+    transposed, arguments = flag_of(transposed, "transposed"), flag_of(arguments, "arguments")
+    A, transposed = by_rows(A, transposed)
+    if isinstance(B, (csr, csc)) or not is_on_device(B) and is_scipy(B):
         raise TypeError(f"B is a {type(B).__name__}: a dense array is wanted; weft.spgemm() takes "
                         "two sparse matrices")
-    transposed, arguments = flag_of(transposed, "transposed"), flag_of(arguments, "arguments")
     if transposed and plan is None:
         if arguments:
-            raise ValueError("a transposed product with arguments needs a plan")
+            raise ValueError("a transposed product, as a csc's own, with arguments needs a plan")
         A, transposed = A.T, False
     call = SparseCall(A, B, bias, out)
     B = call.operand(B)
