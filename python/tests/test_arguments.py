@@ -95,6 +95,35 @@ def test_refusals(error, words, call):
         call()
 
 
+@pytest.mark.parametrize("error, words, call", [
+    (TypeError, "^the result is f32, sum of f64 requires",
+     lambda: weft.sum(X.astype("d"), dtype="f")),
+    (ValueError, "^max of no elements: a reduced axis of x has", lambda: weft.max(X[:0])),
+    (TypeError, "^softmax_backward: y is f32, dy f64;",
+     lambda: weft.softmax_backward(X, X.astype("d"))),
+    (ValueError, "^layer_norm: extent 0 of weight is 3, x's axis 1 has 4",
+     lambda: weft.layer_norm(X, X[0, :3])),
+    (TypeError, "^matmul: a is f32, b f64;", lambda: weft.matmul(X, X.astype("d"))),
+    (ValueError, r"^matmul: input A \[4 x 3\] does not broadcast to the result \[4 x 4\]",
+     lambda: weft.matmul(X, X, epilogue="c + A", A=X[:, :3])),
+    (ValueError, "^matmul: column 5: there is nothing named 'A'; inputs: c\n    c [+] A\n",
+     lambda: weft.matmul(X, X, epilogue="c + A")),
+    (TypeError, "^spmm: A is f32, B f64, the result f64; .* the result f32 where A and B",
+     lambda: weft.spmm(A, X.astype("d"))),
+    (ValueError, "^spmm: arguments with a sum", lambda: weft.spmm(A, X, arguments=True)),
+    (ValueError, "^spgemm: A is 4 x 4, B has 3", lambda: weft.spgemm(A, weft.csr(X[:3]))),
+    (ValueError, "^csr: row 0 ends at offset 9",
+     lambda: weft.csr((X[0], [0, 1, 2, 3], [0, 9]), (1, 4))),
+    (TypeError, "^csr: A has i32", lambda: weft.csr(X.astype("i"))),
+    (ValueError, "^SpmmPlan: A: row 0: entry 3 has column 9",
+     lambda: weft.SpmmPlan(weft.csr((X[0], [0, 1, 2, 9], [0, 4]), (1, 4), check=False))),
+], ids=lambda its: its[:12] if isinstance(its, str) else "")
+def test_names_in_messages(error, words, call):
+    """Are Python's, and those of the caller stay."""
+    with pytest.raises(error, match=words):
+        call()
+
+
 def test_flags():
     expected = weft.softmax(X, masked=True)
     for flag in (1, np.True_, np.int64(1)):

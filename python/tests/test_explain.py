@@ -133,6 +133,9 @@ def test_refusals(queue):
              lambda: weft.explain(weft.SpmmPlan, A, profile="h100")),
             (weft.DeviceError, "spgemm", lambda: weft.explain(weft.spgemm, A, A, profile="h100")),
             (ValueError, "8 x 8", lambda: weft.explain(weft.spmm, A, x, profile="h100")),
+            (TypeError, "function sum .* calls no operation", lambda: weft.explain(np.sum, x)),
+            (TypeError, "len> calls no operation of weft's", lambda: weft.explain(len, x)),
+            (TypeError, "function is 5", lambda: weft.explain(5, x)),
             (TypeError, "argument", lambda: weft.explain(weft.softmax, x, 3, 4, 5, 6,
                                                              profile="h100"))]:
         with pytest.raises(error, match=words):

@@ -52,6 +52,14 @@ def test_epilogue():
     np.testing.assert_array_equal(y, np.where(mask, 3 * (A @ B) + bias, 0))
 
 
+def test_names():
+    """As in NumPy the factors have none, and an operand of the epilogue may be called so."""
+    np.testing.assert_array_equal(weft.matmul(A, B, epilogue="c + a * b", a=B[0], b=2),
+                                  A @ B + 2 * B[0])
+    with pytest.raises(TypeError, match="positional"):
+        weft.matmul(a=A, b=B)
+
+
 def test_dtypes():
     y = weft.matmul(A.astype(np.int8), B.astype(np.int8))
     assert y.dtype == np.int32

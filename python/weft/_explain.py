@@ -14,7 +14,7 @@ from weft._csc import csc
 from weft._devices import Context, Place, host_place, place_of_queue
 from weft._sparse import csr
 from weft._spmm import SpmmPlan
-from weft._values import text_arg
+from weft._values import shown, text_arg
 from weft._weft import ffi, lib
 
 DESCRIBERS = {"weft_layer_norm": "weft_norm", "weft_layer_norm_backward": "weft_norm_backward"}
@@ -188,6 +188,9 @@ def explain(function: Callable[..., Any], *operands: Any, profile: str | None = 
       scratch     0 bytes
     """
     refuse_recorder()
+    if not callable(function):
+        raise TypeError(f"function is {shown(function)}: one of weft's is wanted, or one that calls "
+                        "them")
     context = _context_for(profile, list(_parts_of([*operands, keywords])))
     explanation = Explanation(context)
     memory: dict[int, Any] = {}
@@ -198,4 +201,7 @@ def explain(function: Callable[..., Any], *operands: Any, profile: str | None = 
         function(*operands, **keywords)
     finally:
         recorders.current = None
+    if not explanation.parts:
+        raise TypeError(f"{shown(function)} calls no operation of weft's, and these are all that is "
+                        "explained: weft.spmm, weft.softmax and so on")
     return "\n".join(explanation.parts)

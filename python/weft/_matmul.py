@@ -28,7 +28,7 @@ def _product_shape(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
     return (*broadcast(a[:-2], b[:-2]), a[-2], b[-1])
 
 
-def matmul(a: Array, b: Array, *, alpha: float = 1, beta: float = 0, epilogue: str | None = None,
+def matmul(a: Array, b: Array, /, *, alpha: float = 1, beta: float = 0, epilogue: str | None = None,
            dtype: npt.DTypeLike | None = None, out: Array = None, **operands: Any) -> Array:
     """f(alpha a @ b + beta out), as numpy.matmul() but for f, alpha and beta.
 
@@ -37,7 +37,7 @@ def matmul(a: Array, b: Array, *, alpha: float = 1, beta: float = 0, epilogue: s
               column (b), and the result has not that dimension. (NumPy also takes two data types,
               and other whole numbers.)
     epilogue  f: a formula, as of elementwise(), of the number c and of `operands`; None: c itself
-    operands  up to 4 arrays, which broadcast to the result, and numbers
+    operands  up to 4 arrays, which broadcast to the result, and numbers, by their names in f
     dtype     of the result: a's, or another of f32, f16 and bf16; int32 of i8. None: a's or int32
     out       of the result's shape; read if beta is not 0. It must not be a or b
 
