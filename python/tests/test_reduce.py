@@ -6,6 +6,7 @@ from conftest import to_device, views
 from hypothesis import given, strategies
 
 import weft
+from weft import _values
 
 
 @given(views(), strategies.data())
@@ -79,6 +80,27 @@ def test_options():
     assert weft.argmax(X) == X.argmax() and isinstance(weft.argmax(X), np.int64)
     out = np.empty(7, np.int32)
     np.testing.assert_array_equal(weft.argmin(X, axis=1, out=out), X.argmin(1))
+
+
+def test_correction():
+    for name in ("var", "std"):
+        function = getattr(weft, name)
+        np.testing.assert_array_equal(function(X, axis=1, correction=1), function(X, 1, ddof=1))
+        assert function(X, ddof=0, correction=2) == function(X, ddof=2)
+        for error, keywords in [(ValueError, {"ddof": 1, "correction": 1}),
+                                (TypeError, {"correction": 0.5})]:
+            with pytest.raises(error, match="correction"):
+                function(X, **keywords)
+
+
+@pytest.mark.parametrize("call", [lambda: weft.sum(X, axis=2), lambda: weft.softmax(X, -3),
+                                  lambda: weft.argmax(X, axis=(0, 2**70))])
+def test_axis_errors(call):
+    """NumPy's, which are both of what callers expect."""
+    with pytest.raises(_values.AxisError, match="out of bounds for array of dimension 2") as found:
+        call()
+    assert isinstance(found.value, (IndexError, ValueError))
+    assert issubclass(_values.AxisError, IndexError) and issubclass(_values.AxisError, ValueError)
 
 
 def test_no_elements():

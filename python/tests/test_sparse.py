@@ -138,6 +138,20 @@ def test_unsound_on_device(queue):
         weft.csr((np.ones(3, np.float32), *parts[1:]), shape)
 
 
+def test_names_of_scipy(queue):
+    D = np.tril(whole(1, 9, 9))
+    for A in (weft.csr(D), weft.csr(D).to_device(queue)):
+        assert A.ndim == 2 and A.data is A.values
+        np.testing.assert_array_equal(host(A.toarray()), D)
+        for dtype in sorted(_dtypes.HALVES, key=str) + [np.dtype(np.float32)]:
+            B = A.astype(dtype)
+            assert B.dtype == dtype and B.values is not A.values and B.indices is A.indices
+            np.testing.assert_array_equal(host(B), D)
+        for dtype in (int, bool, complex):
+            with pytest.raises(TypeError, match="values of .*: float32"):
+                A.astype(dtype)
+
+
 def test_shape_and_threshold():
     """They are honoured, or refused where the matrix says other things."""
     D = np.tril(whole(1, 5, 4))

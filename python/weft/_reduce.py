@@ -15,7 +15,7 @@ from weft._arrays import Array, with_axes
 from weft._binding import Params, ParamsPool
 from weft._call import Call
 from weft._dtypes import FLOAT32, FLOAT64, FLOATS, DType, dtype_of
-from weft._values import Axes, axes_of, reduced_shape, shown, whole_of
+from weft._values import MOST_INT64, Axes, axes_of, reduced_shape, shown, whole_of
 from weft._weft import ffi, lib
 
 _pool = ParamsPool("weft_reduce_params", Params)
@@ -23,7 +23,6 @@ _axes_arrays: dict[tuple[int, ...], Any] = {}  # at most those of 8 dimensions
 
 INT64: DType = np.dtype(np.int64)
 BOOL: DType = np.dtype(np.bool_)
-MOST_INT64 = 2**63 - 1
 
 
 def _axes_array(axes: tuple[int, ...]) -> Any:
@@ -119,27 +118,36 @@ def mean(x: Array, axis: Axes = None, dtype: npt.DTypeLike | None = None, out: A
     return _reduce(lib.WEFT_MEAN, _same_or_float, x, axis, keepdims, out, dtype)
 
 
+def _correction(ddof: int, correction: int | None) -> int:
+    """Of the two names that NumPy has for it."""
+    if correction is None:
+        return whole_of(ddof, "ddof", -MOST_INT64, MOST_INT64)
+    if ddof != 0:
+        raise ValueError(f"ddof is {shown(ddof)} and correction {shown(correction)}: one is wanted")
+    return whole_of(correction, "correction", -MOST_INT64, MOST_INT64)
+
+
 def var(x: Array, axis: Axes = None, dtype: npt.DTypeLike | None = None, out: Array = None,
-        ddof: int = 0, keepdims: bool = False) -> Array:
+        ddof: int = 0, keepdims: bool = False, *, correction: int | None = None) -> Array:
     """Variances along axes: sum (x - mean)^2 / (n - ddof). Large means lose no accuracy. Else as
-    mean(); ddof is a whole number.
+    mean(); ddof is a whole number, and correction another name of it.
 
     >>> float(weft.var(np.array([1, 2, 3], np.float32), ddof=1))
     1.0
     """
     return _reduce(lib.WEFT_VAR, _same_or_float, x, axis, keepdims, out, dtype,
-                   whole_of(ddof, "ddof", -MOST_INT64, MOST_INT64))
+                   _correction(ddof, correction))
 
 
 def std(x: Array, axis: Axes = None, dtype: npt.DTypeLike | None = None, out: Array = None,
-        ddof: int = 0, keepdims: bool = False) -> Array:
+        ddof: int = 0, keepdims: bool = False, *, correction: int | None = None) -> Array:
     """Standard deviations along axes, the roots of var().
 
     >>> float(weft.std(np.array([2, 4], np.float32)))
     1.0
     """
     return _reduce(lib.WEFT_STD, _same_or_float, x, axis, keepdims, out, dtype,
-                   whole_of(ddof, "ddof", -MOST_INT64, MOST_INT64))
+                   _correction(ddof, correction))
 
 
 def min(x: Array, axis: Axes = None, out: Array = None, keepdims: bool = False) -> Array:

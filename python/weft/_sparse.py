@@ -14,7 +14,7 @@ from weft._arrays import Array, address_of, host_array, is_on_device, shapes_tex
 from weft._binding import NULL, Params, ParamsPool, check
 from weft._call import Call
 from weft._dtypes import FLOAT32, FLOATS, HALVES, DType, code_of, dtype_of
-from weft._values import number_of, shown, whole_of
+from weft._values import MOST_INT64, number_of, shown, whole_of
 from weft._weft import ffi, lib
 
 Shape = Tuple[int, int]
@@ -25,7 +25,7 @@ BOOL: DType = np.dtype(np.bool_)
 INT16: DType = np.dtype(np.int16)
 INT32: DType = np.dtype(np.int32)
 INT64: DType = np.dtype(np.int64)
-MOST_INT16, MOST_INT32, MOST_INT64 = 2**15 - 1, 2**31 - 1, 2**63 - 1
+MOST_INT16, MOST_INT32 = 2**15 - 1, 2**31 - 1
 
 
 def pool_of(name: str) -> ParamsPool[Params]:
@@ -76,11 +76,14 @@ def _floats(x: Array) -> Array:
     """Bools as float32."""
     if x.dtype != BOOL:
         return x
-    if not is_on_device(x):
-        return x.astype(FLOAT32)
-    from weft._elementwise import elementwise  # as PyOpenCL converts no bools
+    return _converted(x, FLOAT32) if is_on_device(x) else x.astype(FLOAT32)
 
-    return elementwise("x", x=x, dtype=FLOAT32)
+
+def _converted(x: Array, dtype: DType) -> Array:
+    """On a device, also from bools and to bfloat16, which PyOpenCL does not know."""
+    from weft._elementwise import elementwise
+
+    return elementwise("x", x=x, dtype=dtype)
 
 
 def _numbers(x: Any, nnz: int) -> Array:
@@ -212,6 +215,16 @@ class csr:
         return int(self.indices.shape[0])
 
     @property
+    def data(self) -> Array:
+        """The values, under SciPy's name."""
+        return self.values
+
+    @property
+    def ndim(self) -> int:
+        """2, also of a batch, as `shape` is of one matrix."""
+        return 2
+
+    @property
     def dtype(self) -> DType:
         """Of the values."""
         return self.values.dtype
@@ -258,6 +271,20 @@ class csr:
         ([1.0, 1.0], [5.0, 1.0])
         """
         return self.with_values(self.values.copy())
+
+    def astype(self, dtype: npt.DTypeLike) -> csr:
+        """With values of another data type, float32, float64, float16 or bfloat16; a copy, too, if
+        it is theirs. The pattern is shared.
+
+        >>> weft.csr(np.eye(2, dtype=np.float32)).astype("float16").dtype
+        dtype('float16')
+        """
+        wanted = dtype_of(dtype)
+        if wanted not in FLOATS:
+            raise TypeError(f"values of {wanted}: float32, float64, float16 or bfloat16 is wanted")
+        if not is_on_device(self.values):
+            return self.with_values(self.values.astype(wanted))
+        return self.with_values(_converted(self.values, wanted))
 
     def with_dtype(self, dtype: DType) -> csr:
         """For operations that use the pattern only: values of this data type, of any kind."""
@@ -314,6 +341,10 @@ class csr:
         params = _dense_pool.take()
         params.struct.threshold = 0
         return call.run_sparse(lib.weft_csr_to_dense, _dense_pool, params, A, D)
+
+    def toarray(self) -> Array:
+        """to_dense(), under SciPy's name."""
+        return self.to_dense()
 
     @property
     def T(self) -> csr:

@@ -10,6 +10,9 @@ import numpy as np
 
 from weft._arrays import shapes_text
 
+AxisError: Any = getattr(np, "exceptions", np).AxisError  # elsewhere before NumPy 1.25
+MOST_INT64 = 2**63 - 1
+
 Shape = Tuple[int, ...]
 Axes = Union[None, SupportsIndex, Tuple[SupportsIndex, ...]]
 
@@ -73,13 +76,15 @@ def shown(x: Any) -> str:
 
 
 def axis_of(axis: SupportsIndex, ndim: int) -> int:
-    """From 0 on. ValueError outside the array, TypeError for what is no whole number."""
+    """From 0 on. AxisError outside the array, TypeError for what is no whole number."""
     try:
         index = operator.index(axis)
     except TypeError:
         raise TypeError(f"axis is {shown(axis)}: a whole number is wanted") from None
     if not -ndim <= index < ndim:
-        raise ValueError(f"axis {shown(index)} is out of bounds for an array of {ndim} dimensions")
+        if abs(index) > MOST_INT64:
+            raise AxisError(f"axis {shown(index)} is out of bounds for array of dimension {ndim}")
+        raise AxisError(index, ndim)
     return index % ndim
 
 
