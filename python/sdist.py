@@ -5,7 +5,8 @@ import os
 import pathlib
 import shutil
 
-PARTS = ["LICENSE", "README.md", "cl", "include", "lib", "meson.build", "meson_options.txt"]
+PARTS = ["LICENSE", "README.md", "cl", "include", "lib", "meson.build", "meson_options.txt",
+         "tools"]
 
 source = pathlib.Path(os.environ["MESON_PROJECT_SOURCE_ROOT"], "subprojects", "weft").resolve()
 target = pathlib.Path(os.environ["MESON_PROJECT_DIST_ROOT"], "subprojects", "weft")
