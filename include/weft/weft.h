@@ -15,6 +15,7 @@
 #include <weft/dtype.h>
 #include <weft/elementwise.h>
 #include <weft/geometry.h>
+#include <weft/host_tensor.h>
 #include <weft/limits.h>
 #include <weft/matmul.h>
 #include <weft/norm.h>
@@ -32,6 +33,7 @@
 #include <weft/spgemm.h>
 #include <weft/spmm.h>
 #include <weft/spmm_dcsr.h>
+#include <weft/spmm_host.h>
 #include <weft/status.h>
 #include <weft/tensor.h>
 

@@ -94,6 +94,7 @@ struct weft_call {
     const void *operands[WEFT_OP_OPERANDS]; // in the table's order; NULL: not given
     const char *names[WEFT_OP_OPERANDS];    // the caller's names of them, or NULL
     bool is_unheard;                        // the plan is tentative: reasons are not reported
+    bool is_checked;                        // the contents of matrices are, by the caller
     unsigned unread;                        // bits of matrices whose values are not read
     const void *own;                        // the operation's other arguments
     const void *state;                      // from weft_op_prepare(), or NULL

@@ -150,7 +150,7 @@ static weft_status finish(lookup *f, const weft_call *call)
 // The steps before the kernels: contents of matrices, plan, scratch memory.
 static weft_status begin(weft_launch *launch, lookup *f, const weft_call *call, cl_mem *scratch)
 {
-    if (call->ctx->check_matrices)
+    if (call->ctx->check_matrices && !call->is_checked)
         TRY(weft_operands_check_content(launch, call));
     TRY(finish(f, call));
     const size_t bytes = f->state.head.scratch_bytes;

@@ -149,3 +149,13 @@ weft_status weft_csr_host_check(const weft_csr_host *host, int demand)
     weft_window indices = whole(host->indices, form.nnz, form.index_dtype);
     return weft_csr_pattern_check(&form, &offsets, &indices, demand, "csr_host_check");
 }
+
+weft_status weft_csr_host_sound_check(const weft_csr_host *host, bool with_indices,
+                                      const char *what)
+{
+    const weft_csr form = weft_csr_form(host);
+    weft_window offsets = whole(host->offsets, form.n_rows + 1, form.offset_dtype);
+    weft_window indices = whole(host->indices, form.nnz, form.index_dtype);
+    return weft_csr_pattern_check(&form, &offsets, with_indices ? &indices : NULL, WEFT_CSR_SOUND,
+                                  what);
+}

@@ -30,4 +30,8 @@ weft_csr weft_csr_form(const weft_csr_host *host);
 // Sizes and data types agree, and no array that has elements is NULL.
 weft_status weft_csr_host_form_check(const weft_csr_host *host, const char *what);
 
+// The contents of a CSR whose form has passed: offsets, and the columns, too, if they are wanted.
+weft_status weft_csr_host_sound_check(const weft_csr_host *host, bool with_indices,
+                                      const char *what);
+
 #endif

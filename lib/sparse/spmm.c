@@ -29,6 +29,7 @@ void weft_spmm_key(weft_key *key, const weft_call *call)
     weft_key_add_number(key, given->transpose_a);
     weft_key_add_number(key, given->reduction);
     weft_key_add_number(key, given->activation);
+    weft_key_add_number(key, given->in_blocks);
 }
 
 // ---- arguments
@@ -82,16 +83,17 @@ static void set_matrix(product *p)
     const weft_spmm_plan *plan = p->given->plan;
     const weft_csr *A = weft_call_csr(p->call, WEFT_SPMM_A);
     const bool is_transposed = p->given->transpose_a;
+    const int64_t first = p->given->block ? p->given->block->first_entry : 0;
     parameters *v = &p->values;
     v->n_rows = (cl_int)p->s->problem.m;
-    v->nnz = A->nnz;
+    v->nnz = first + A->nnz;
     v->row_chunk = p->s->cut.row_chunk;
     v->offsets = is_transposed ? plan->offsets : A->offsets;
     v->offsets_start = is_transposed ? 0 : A->offsets_start;
     v->indices = is_transposed ? plan->indices : A->indices;
-    v->indices_start = is_transposed ? 0 : A->indices_start;
+    v->indices_start = is_transposed ? 0 : A->indices_start - first;
     v->values = A->values;
-    v->values_start = A->values_start;
+    v->values_start = A->values_start - first;
     v->values_batch = A->values_batch_stride;
     v->source = is_transposed ? plan->source : v->offsets;
 }
@@ -109,6 +111,10 @@ static void set_rows(product *p)
     v->n_row_chunks = (cl_int)p->s->cut.n;
     v->has_list = plan && plan->row_chunks;
     v->list = v->has_list ? plan->row_chunks : v->offsets;
+    if (p->given->block) {
+        v->has_list = true;
+        v->list = p->given->block->row_chunks;
+    }
     v->k_block_from = tiling->k_block_from;
     v->k = v->depth = (cl_int)p->s->problem.k;
     v->k_block = tiling->k_block;

@@ -24,6 +24,16 @@ enum {
     WEFT_SPMM_OPERANDS
 };
 
+// Adjacent rows of a larger product, whose entries keep the numbers that they have there: offsets are
+// the larger A's, and row chunks end where its own do. nnz counts the entries that the buffers have,
+// at least 16 more on either side where the larger A has them: kernels read some of the neighbours.
+typedef struct weft_spmm_block {
+    int64_t
+        first_entry; // number of the one at A's indices_start and values_start; of 16 a multiple
+    int64_t n_row_chunks; // of long rows
+    cl_mem row_chunks;    // their numbers, as i64
+} weft_spmm_block;
+
 // Parameters of a call besides its operands.
 typedef struct weft_spmm_numbers {
     double alpha, beta;
@@ -31,6 +41,9 @@ typedef struct weft_spmm_numbers {
     bool transpose_a;
     weft_spmm_reduction reduction;
     weft_activation activation;
+    bool in_blocks;               // the tiling suits blocks of rows and columns: no tasks, and B is
+                                  // not packed
+    const weft_spmm_block *block; // one of them; NULL: all rows. Only in calls with a `state`
 } weft_spmm_numbers;
 
 // NULL if the call does not need the kernel.

@@ -103,7 +103,12 @@ static bool take_longer(weft_spmm_state *s, const weft_call *call, const weft_sp
 static weft_status schedule_row_chunks(weft_spmm_state *s, const weft_call *call,
                                        const weft_spmm_plan *plan)
 {
+    const weft_spmm_block *block = ((const weft_spmm_numbers *)call->own)->block;
     weft_row_chunks_problem rows = rows_of(s, call);
+    if (block)
+        return weft_row_chunks_of(&s->cut, &rows, block->n_row_chunks, s->tiling.row_chunk)
+                   ? WEFT_OK
+                   : weft_row_chunks_too_many(&s->cut, &rows, "spmm");
     bool counts = plan && take_planned(s, call, plan, &rows);
     if (!s->is_planned)
         counts = take_longer(s, call, plan, &rows);
@@ -242,16 +247,19 @@ static bool orders_rows(const weft_spmm_plan *plan)
 static weft_status choose_tiling(weft_spmm_state *s, const weft_call *call,
                                  const weft_limits *limits, const weft_spmm_plan *plan)
 {
+    const weft_spmm_numbers *given = call->own;
     TRY(find_alignment(s, call));
     weft_spmm_problem problem = s->problem;
     problem.rows = plan ? &plan->rows : NULL;
-    problem.is_transposed = ((const weft_spmm_numbers *)call->own)->transpose_a;
-    problem.keeps_rows = plan && orders_rows(plan);
+    problem.is_transposed = given->transpose_a;
+    problem.keeps_rows = given->in_blocks || (plan && orders_rows(plan));
     problem.scratch_bytes = weft_workspace_most(call->ctx);
     if (s->head.is_forced)
         TRY(weft_spmm_tiling_check(&s->tiling, &call->ctx->limits, &problem));
     else
         s->tiling = weft_spmm_tiling_for(limits, &problem);
+    if (given->in_blocks && !s->head.is_forced)
+        s->tiling.packed = false;
     s->tiling.rows_per_item = (int)max_i64(s->tiling.rows_per_item, 1);
     s->tiling.row_split = (int)max_i64(s->tiling.row_split, 1);
     s->n_tiles = ceil_div(s->problem.n, weft_spmm_n_tile_columns(&s->tiling));

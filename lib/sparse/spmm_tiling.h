@@ -22,9 +22,9 @@ typedef struct weft_spmm_problem {
     weft_spmm_reduction reduction;
     weft_spmm_row_schedule row_schedule; // the plan object's; QUEUE: no k-blocks and no staged B
     bool is_transposed;                  // A is, by a plan object
-    bool keeps_rows;                     // no tasks: the plan object's order of rows is wanted
-    uint64_t scratch_bytes;              // the most scratch memory; 0: unknown
-    const weft_why *why;                 // receives reasons; NULL: none
+    bool keeps_rows; // no tasks: the plan object's order of rows is wanted, or blocks of rows
+    uint64_t scratch_bytes; // the most scratch memory; 0: unknown
+    const weft_why *why;    // receives reasons; NULL: none
 } weft_spmm_problem;
 
 enum { WEFT_SPMM_MOST_ROWS = 64 }; // of an item

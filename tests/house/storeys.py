@@ -13,7 +13,7 @@ import sys
 
 # From the ground up; folders of one storey do not know each other.
 STOREYS = [["base"], ["runtime"], ["operand"], ["formula"], ["op"],
-           ["axis", "dense", "elementwise", "convert", "sparse"]]
+           ["axis", "dense", "elementwise", "convert", "sparse"], ["stream"]]
 LEVEL = {folder: level for level, folders in enumerate(STOREYS) for folder in folders}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
