@@ -215,9 +215,9 @@ static weft_status run_kernels(const stream *s, const slot *on)
         .workspace = block->n_row_chunks > 0 ? on->workspace : NULL,
     };
     weft_spmm_state state; // other calls' plans stay in the context
-    TRY(weft_op_prepare(&state, &call));
+    TRY(weft_spmm_host_renamed(weft_op_prepare(&state, &call)));
     call.state = &state;
-    return weft_op_run(&call, on->queue);
+    return weft_spmm_host_renamed(weft_op_run(&call, on->queue));
 }
 
 // ---- row blocks
@@ -289,8 +289,8 @@ static weft_status run_blocks(stream *s)
 static weft_status end_early(stream *s, weft_status status)
 {
     const weft_sentence kept = weft_sentence_keep();
-    if (collect(s, &s->slots[s->next]) == WEFT_OK)
-        (void)collect(s, &s->slots[1 - s->next]);
+    (void)collect(s, &s->slots[1 - s->next]); // the older, if the other could not be started
+    (void)collect(s, &s->slots[s->next]);
     for (int i = 0; i < 2; i++)
         clFinish(s->slots[i].queue);
     if (s->n_finished == 0)

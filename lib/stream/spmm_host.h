@@ -34,4 +34,7 @@ typedef struct weft_spmm_host_job {
 // before.
 weft_status weft_spmm_host_prepare(weft_spmm_host_job *job, const weft_spmm_host_request *request);
 
+// The same status. What a call of weft_spmm() said is said of weft_spmm_host().
+weft_status weft_spmm_host_renamed(weft_status status);
+
 #endif

@@ -121,8 +121,7 @@ static weft_status overlap_check(const weft_spmm_host_request *r, const weft_csr
 
 // ---- the whole product
 
-// What weft_spmm() says of the whole product is said of this call.
-static weft_status renamed(weft_status status)
+weft_status weft_spmm_host_renamed(weft_status status)
 {
     static const char other[] = "spmm: ";
     const weft_sentence kept = weft_sentence_keep();
@@ -151,7 +150,7 @@ static weft_status plan_whole(weft_spmm_state *state, const weft_spmm_host_job *
         .own = &job->numbers,
         .tiling = r->params.tiling,
     };
-    TRY(renamed(weft_op_prepare(state, &call)));
+    TRY(weft_spmm_host_renamed(weft_op_prepare(state, &call)));
     if (state->tiling.tasks > 0 || state->tiling.packed)
         return fail(WEFT_BAD_ARGUMENT,
                     "%s: tiling.tasks is %d%s: blocks have no tasks and no packed B", NAME,

@@ -323,6 +323,22 @@ ENQUEUE_CALL(clEnqueueWriteBuffer,
              (cl_command_queue queue, cl_mem buffer, cl_bool blocks, size_t start, size_t size,
               const void *data, cl_uint n_wait, const cl_event *wait, cl_event *event),
              (queue, buffer, blocks, start, size, data, n_wait, wait, event), TRANSFER_ERRORS)
+ENQUEUE_CALL(clEnqueueReadBufferRect,
+             (cl_command_queue queue, cl_mem buffer, cl_bool blocks, const size_t *origin,
+              const size_t *host_origin, const size_t *region, size_t row_pitch, size_t slice_pitch,
+              size_t host_row_pitch, size_t host_slice_pitch, void *out, cl_uint n_wait,
+              const cl_event *wait, cl_event *event),
+             (queue, buffer, blocks, origin, host_origin, region, row_pitch, slice_pitch,
+              host_row_pitch, host_slice_pitch, out, n_wait, wait, event),
+             TRANSFER_ERRORS)
+ENQUEUE_CALL(clEnqueueWriteBufferRect,
+             (cl_command_queue queue, cl_mem buffer, cl_bool blocks, const size_t *origin,
+              const size_t *host_origin, const size_t *region, size_t row_pitch, size_t slice_pitch,
+              size_t host_row_pitch, size_t host_slice_pitch, const void *data, cl_uint n_wait,
+              const cl_event *wait, cl_event *event),
+             (queue, buffer, blocks, origin, host_origin, region, row_pitch, slice_pitch,
+              host_row_pitch, host_slice_pitch, data, n_wait, wait, event),
+             TRANSFER_ERRORS)
 ENQUEUE_CALL(clEnqueueMarkerWithWaitList,
              (cl_command_queue queue, cl_uint n_wait, const cl_event *wait, cl_event *event),
              (queue, n_wait, wait, event), CL_INVALID_COMMAND_QUEUE, CL_INVALID_CONTEXT,
@@ -387,6 +403,8 @@ static void install(void)
     INSTALL(clEnqueueNDRangeKernel);
     INSTALL(clEnqueueReadBuffer);
     INSTALL(clEnqueueWriteBuffer);
+    INSTALL(clEnqueueReadBufferRect);
+    INSTALL(clEnqueueWriteBufferRect);
     INSTALL(clEnqueueMarkerWithWaitList);
     INSTALL(clCreateUserEvent);
     INSTALL(clRetainEvent);
