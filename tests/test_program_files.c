@@ -213,7 +213,8 @@ static void standard_input_is_one_operand(void **state)
     run_between(&out, "X.npy", path_of("output"), "reduce - --op sum --format mtx");
     expect_status(&out, "reduce - --format mtx", 1);
     expect_part(out.errors, "-:1: not a Matrix Market file");
-    expect_refusal("reduce X.npy --op sum --format tar", 2, "'tar' is none of npy, mtx and smtx");
+    expect_refusal("reduce X.npy --op sum --format tar", 2,
+                   "'tar' is none of npy, mtx, smtx and csr");
 }
 
 static void pipes_are_read(void **state)
@@ -337,6 +338,37 @@ static void compiling_is_told_at_a_terminal(void **state)
     assert_null(strstr(out.errors, "compiling"));
 }
 
+// ---- conversion
+
+// The same product of a matrix as text, in binary, and in binary by way of a pipe.
+static void a_binary_matrix_is_as_its_text(void **state)
+{
+    static const double product[] = {11, 14, 0, 0, 9, 12};
+    static const int64_t shape[] = {3, 2};
+    static outcome out;
+    (void)state;
+    run(&out, "convert A.mtx A.csr");
+    expect_status(&out, "convert", 0);
+    assert_string_equal(out.output, "3 x 3, 3 entries, f64\n");
+    run(&out, "spmm A.csr X.npy -o Y.npy --runs 1");
+    expect_status(&out, "spmm A.csr", 0);
+    expect_array("Y.npy", WEFT_F32, 2, shape, product);
+    run_between(&out, "A.csr", path_of("output"), "spmm - X.npy -o Y.npy --runs 1");
+    expect_status(&out, "spmm -", 0);
+    expect_array("Y.npy", WEFT_F32, 2, shape, product);
+
+    json_t *report = run_json("convert A.csr A32.csr --dtype f32 --json");
+    assert_string_equal(string(report, "dtype"), "f32");
+    json_decref(report);
+    expect_refusal("convert large.mtx A32.csr --dtype f32", 1, "too large for f32");
+    expect_refusal("convert X.npy A32.csr", 1, "holds a dense array");
+    expect_refusal("convert A.mtx", 2, "the file to write");
+    expect_refusal("convert A.mtx B.csr C.csr", 2, "'C.csr' is one more");
+    expect_refusal("convert A.mtx none/A.csr", 1, "No such file");
+    run(&out, "convert A32.csr A.csr");
+    expect_status(&out, "convert", 0);
+}
+
 // ---- data types
 
 // Whatever --dtype does not say, dense files do; what is read as text is as exact as they are.
@@ -441,6 +473,7 @@ int main(void)
         cmocka_unit_test(pipes_are_read),
         cmocka_unit_test(arrays_of_every_kind_are_taken),
         cmocka_unit_test(text_is_taken_by_its_content),
+        cmocka_unit_test(a_binary_matrix_is_as_its_text),
         cmocka_unit_test(spmm_and_sddmm_keep_the_type),
         cmocka_unit_test(arrays_of_f64_are_refused_without_it),
         cmocka_unit_test(sizes_are_told_before_the_work),

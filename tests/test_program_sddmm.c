@@ -93,7 +93,7 @@ static void help_names_the_options(void **state)
 static void wrong_usage_exits_with_2(void **state)
 {
     (void)state;
-    expect_refusal("sddmm", 2, "name a sparse matrix: C.mtx or C.smtx");
+    expect_refusal("sddmm", 2, "name a sparse matrix: C.mtx, C.smtx or C.csr");
     expect_refusal("sddmm C.mtx A.npy", 2, "A.npy needs a second file, B");
     expect_refusal("sddmm C.mtx A.mtx", 2, "A.mtx needs a second file, B");
     expect_refusal("sddmm C.mtx A.npy B.npy D.npy", 2, "one file too many: D.npy");

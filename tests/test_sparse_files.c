@@ -470,7 +470,7 @@ static void missing_and_unknown_files_are_named(void **state)
     expect_complaint(&why, "absent.mtx: No such file");
     assert_false(operand_read_sparse(&csr, put_text("graph.txt", "1 2\n"),
                                      OPERAND(.dtype = WEFT_F32, .seed = 1), &why));
-    expect_complaint(&why, "graph.txt: is neither .npy nor .mtx nor .smtx by name or content");
+    expect_complaint(&why, "graph.txt: is none of .npy, .mtx, .smtx and .csr by name or content");
 }
 
 static void pack(const char *name, const char *text)
@@ -511,7 +511,7 @@ static void files_are_known_by_their_content(void **state)
     assert_false(operand_read_sparse(&csr, path_of("array"), OPERAND(.seed = 1), &why));
     expect_complaint(&why, "array: holds a dense array, but a sparse matrix is needed");
     assert_false(operand_read_sparse(&csr, put_text("words", "Hello, 1, 2\n"), OPERAND(0), &why));
-    expect_complaint(&why, "words: is neither .npy nor .mtx nor .smtx");
+    expect_complaint(&why, "words: is none of .npy, .mtx, .smtx and .csr");
 }
 
 // 128 MiB of empty lines, which gzip makes an eighth of a MiB.

@@ -488,7 +488,7 @@ static void parse(bench_options *out, int argc, char **argv)
          "measured as a whole. Dense products of random shapes are one case, \"random\"",
          0},
         {"data", OPTION_DATA, "DIR", 0,
-         "Also measure SpMM with every .mtx and .smtx file in DIR and in its folders", 0},
+         "Also measure SpMM with every .mtx, .smtx and .csr file in DIR and in its folders", 0},
         {"patterns", OPTION_PATTERNS, "DIR", 0,
          "Write the positions of the non-zeros of each sparse case to DIR/CASE.offsets.npy and "
          "DIR/CASE.indices.npy",

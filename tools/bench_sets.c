@@ -260,7 +260,7 @@ static bool add_folder(bench_sets *sets, const char *folder, complaint *why)
 {
     const size_t before = sets->count;
     return add_files(sets, folder, "", why) &&
-           (sets->count > before || complain(why, "%s: has no .mtx and no .smtx file", folder));
+           (sets->count > before || complain(why, "%s: has no .mtx, .smtx or .csr file", folder));
 }
 
 bool bench_sets_list(bench_sets *out, bool quick, const char *folder, complaint *why)

@@ -80,7 +80,7 @@ file_format command_format(struct argp_state *state, const char *text)
 {
     file_format format = FORMAT_UNKNOWN;
     if (!format_find(text, &format))
-        argp_error(state, "--format: '%s' is none of npy, mtx and smtx", text);
+        argp_error(state, "--format: '%s' is none of npy, mtx, smtx and csr", text);
     return format;
 }
 

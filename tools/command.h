@@ -45,8 +45,8 @@ weft_dtype command_dtype(struct argp_state *state, const char *option, const cha
 #define COMMAND_FORMAT_OPTION(key)                                                                 \
     {                                                                                              \
         "format", key, "F", 0,                                                                     \
-            "Format of standard input and of files without a known extension: npy, mtx or smtx "   \
-            "(default: recognised by content)",                                                    \
+            "Format of standard input and of files without a known extension: npy, mtx, smtx or "  \
+            "csr (default: recognised by content)",                                                \
             0                                                                                      \
     }
 
@@ -80,6 +80,7 @@ bool command_finish_output(complaint *why);
 int weft_info_main(int argc, char **argv);
 int weft_explain_main(int argc, char **argv);
 int weft_matmul_main(int argc, char **argv);
+int weft_convert_main(int argc, char **argv);
 int weft_spmm_main(int argc, char **argv);
 int weft_sddmm_main(int argc, char **argv);
 int weft_reduce_main(int argc, char **argv);

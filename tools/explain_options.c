@@ -254,7 +254,7 @@ void explain_options_parse(explain_options *out, int argc, char **argv)
             "  elementwise FORMULA NAME[:TYPE]=SHAPE... NAME=NUMBER...    (a row: x=1x8)\n"
             "  matmul A B                any batches; i8 gives i32\n"
             "\vA shape is written 8x2048x64, row-major; a t at its end exchanges its last two "
-            "axes in memory. A sparse operand may also be a file, .mtx or .smtx, or -. With "
+            "axes in memory. A sparse operand may also be a file, .mtx, .smtx or .csr, or -. With "
             "--profile alone nothing is compiled and no device is needed. On a device the "
             "kernels are compiled and queried. Nothing is enqueued.\n"
             "\n"

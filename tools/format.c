@@ -12,6 +12,7 @@ static const struct {
     {"npy", ".npy", FORMAT_NPY},
     {"mtx", ".mtx", FORMAT_MTX},
     {"smtx", ".smtx", FORMAT_SMTX},
+    {"csr", ".csr", FORMAT_CSR},
 };
 
 enum { N_FORMATS = sizeof(formats) / sizeof(formats[0]) };
@@ -47,7 +48,7 @@ file_format format_of_name(const char *path)
 bool format_is_sparse(const char *path)
 {
     const file_format format = format_of_name(path);
-    return format == FORMAT_MTX || format == FORMAT_SMTX;
+    return format == FORMAT_MTX || format == FORMAT_SMTX || format == FORMAT_CSR;
 }
 
 // After a byte order mark, blanks and empty lines.
@@ -80,6 +81,8 @@ file_format format_of_content(const char *bytes, size_t size)
 {
     if (size >= 6 && memcmp(bytes, "\x93NUMPY", 6) == 0)
         return FORMAT_NPY;
+    if (size >= 8 && memcmp(bytes, "\x93WEFTCSR", 8) == 0)
+        return FORMAT_CSR;
     const size_t at = first_word(bytes, size);
     if (begins_with(bytes + at, size - at, "%%MatrixMarket"))
         return FORMAT_MTX;

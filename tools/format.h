@@ -6,19 +6,25 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-typedef enum file_format { FORMAT_UNKNOWN, FORMAT_NPY, FORMAT_MTX, FORMAT_SMTX } file_format;
+typedef enum file_format {
+    FORMAT_UNKNOWN,
+    FORMAT_NPY,
+    FORMAT_MTX,
+    FORMAT_SMTX,
+    FORMAT_CSR
+} file_format;
 
 // By its name, "mtx"; false for unknown names.
 bool format_find(const char *name, file_format *out);
 
-// By the end of a name: .npy, .mtx or .smtx, in any case, with .gz or without; the arrays of .npz
-// are .npy.
+// By the end of a name: .npy, .mtx, .smtx or .csr, in any case, with .gz or without; the arrays of
+// .npz are .npy.
 file_format format_of_name(const char *path);
 
 // By the beginning of the content.
 file_format format_of_content(const char *bytes, size_t size);
 
-// Whether the name ends as a sparse matrix's: .mtx or .smtx.
+// Whether the name ends as a sparse matrix's: .mtx, .smtx or .csr.
 bool format_is_sparse(const char *path);
 
 #endif

@@ -2,9 +2,14 @@
 // Reading operands: chooses a file's reader, and checks the kind of its contents.
 #include "operand.h"
 
+#include <stdint.h>
+
+#include <weft/csr_file.h>
+
 #include "file.h"
 #include "mtx.h"
 #include "smtx.h"
+#include "sparse.h"
 
 static file_format find_format(const input_stream *in, const operand_params *params)
 {
@@ -28,13 +33,28 @@ static bool parse_text(operand *out, const char *path, const loaded_file *file, 
                                 : smtx_parse(&out->sparse, path, file, dtype, params->seed, why);
 }
 
-static bool take_text(operand *out, input_stream *in, file_format format,
+// A copy of the matrix in the bytes, whose contents are checked.
+static bool parse_csr(operand *out, const char *path, const loaded_file *file,
                       const operand_params *params, complaint *why)
+{
+    weft_csr_host view;
+    out->is_sparse = true;
+    return ((weft_csr_file_view(&view, file->bytes, file->size) == WEFT_OK &&
+             weft_csr_host_check(&view, WEFT_CSR_SOUND) == WEFT_OK &&
+             weft_csr_host_rows(&out->sparse, &view, 0, view.n_rows) == WEFT_OK) ||
+            complain(why, "%s: %s", path, weft_last_error())) &&
+           sparse_convert(&out->sparse, params->dtype != WEFT_DEFAULT ? params->dtype : WEFT_F64,
+                          path, why);
+}
+
+static bool take_whole(operand *out, input_stream *in, file_format format,
+                       const operand_params *params, complaint *why)
 {
     loaded_file file;
     if (!file_load_rest(&file, in, why))
         return false;
-    const bool done = parse_text(out, in->path, &file, format, params, why);
+    const bool done = format == FORMAT_CSR ? parse_csr(out, in->path, &file, params, why)
+                                           : parse_text(out, in->path, &file, format, params, why);
     file_free(&file);
     return done;
 }
@@ -48,11 +68,12 @@ static bool take(operand *out, input_stream *in, const operand_params *params, c
         return npy_take(&out->dense, in, &how, why);
     case FORMAT_MTX:
     case FORMAT_SMTX:
-        return take_text(out, in, format, params, why);
+    case FORMAT_CSR:
+        return take_whole(out, in, format, params, why);
     case FORMAT_UNKNOWN:
         break;
     }
-    return complain(why, "%s: is neither .npy nor .mtx nor .smtx by name or content", in->path);
+    return complain(why, "%s: is none of .npy, .mtx, .smtx and .csr by name or content", in->path);
 }
 
 bool operand_read(operand *out, const char *path, const operand_params *params, complaint *why)

@@ -31,7 +31,7 @@ static error_t take_file(spmm_options *spmm, char *argument, struct argp_state *
 static error_t check_options(const spmm_options *spmm, struct argp_state *state)
 {
     if (spmm->product.sparse_path == NULL)
-        argp_error(state, "name a sparse matrix: A.mtx or A.smtx");
+        argp_error(state, "name a sparse matrix: A.mtx, A.smtx or A.csr");
     if (spmm->has_n && spmm->b_path != NULL)
         argp_error(state, "--n is for a random B, but B is %s", spmm->b_path);
     if (spmm->beta != 0 && spmm->c0_path == NULL)
@@ -96,12 +96,13 @@ void spmm_options_parse(spmm_options *out, int argc, char **argv)
         .options = options,
         .parser = parse_option,
         .args_doc = "A [B.npy]",
-        .doc = "Multiply a sparse matrix (.mtx, .smtx) by a dense one (.npy, .mtx): C = alpha "
-               "op(A) B + beta C0, or with another reduction of a row's products in place of the "
-               "sum. Without a file B is random. If B is a vector, so is C."
-               "\vReports the plan, the "
-               "set-up time (analysis of A and compilation), the median and range of the run time, "
-               "and the speed, counted as 2 nnz N operations.",
+        .doc =
+            "Multiply a sparse matrix (.mtx, .smtx, .csr) by a dense one (.npy, .mtx): C = alpha "
+            "op(A) B + beta C0, or with another reduction of a row's products in place of the "
+            "sum. Without a file B is random. If B is a vector, so is C."
+            "\vReports the plan, the "
+            "set-up time (analysis of A and compilation), the median and range of the run time, "
+            "and the speed, counted as 2 nnz N operations.",
         .children = children,
     };
     *out = (spmm_options){.product = product_options_new(), .n = 128};

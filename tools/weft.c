@@ -25,6 +25,7 @@ static const command_row commands[] = {
     {"norm", "weft norm", "normalise arrays: layer and RMS norm", weft_norm_main},
     {"elementwise", "weft elementwise", "evaluate a formula of arrays, element by element",
      weft_elementwise_main},
+    {"convert", "weft convert", "write a sparse matrix as a binary CSR file", weft_convert_main},
     {"explain", "weft explain", "print what would be done on a device, and why", weft_explain_main},
     {"self-test", "weft self-test", "check every operation on a device", weft_self_test_main},
     {"bench", "weft bench", "measure the device, and the operations on it", weft_bench_main},
@@ -41,7 +42,8 @@ static void print_help(FILE *out)
         fprintf(out, "  %-12s %s\n", commands[i].name, commands[i].summary);
     fputs("\n"
           "Arrays are read from .npy, from archives as FILE.npz:NAME, and from .mtx; sparse\n"
-          "matrices from .mtx and .smtx. Each may be compressed by gzip. - is standard input or\n"
+          "matrices from .mtx, .smtx and .csr. Each may be compressed by gzip. - is standard input "
+          "or\n"
           "standard output.\n"
           "\n"
           "`weft COMMAND --help' describes a command. Every command takes --device TEXT and\n"

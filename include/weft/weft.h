@@ -9,6 +9,7 @@
 #include <weft/csc.h>
 #include <weft/csr.h>
 #include <weft/csr_dense.h>
+#include <weft/csr_file.h>
 #include <weft/csr_transpose.h>
 #include <weft/dcsc.h>
 #include <weft/dcsr.h>

@@ -408,6 +408,17 @@ WEFT_API int weft_dense_to_csr_describe(weft_context *ctx, const weft_tensor *D,
                                         size_t size);
 WEFT_END
 #endif
+#ifndef WEFT_CSR_FILE_H
+#define WEFT_CSR_FILE_H
+WEFT_BEGIN
+typedef struct weft_csr_file weft_csr_file;
+WEFT_API weft_status weft_csr_file_open(weft_csr_file **out, const char *path);
+WEFT_API void weft_csr_file_close(weft_csr_file **file);
+WEFT_API const weft_csr_host *weft_csr_file_matrix(const weft_csr_file *file);
+WEFT_API weft_status weft_csr_file_view(weft_csr_host *out, const void *bytes, size_t size);
+WEFT_API weft_status weft_csr_file_write(const char *path, const weft_csr_host *host);
+WEFT_END
+#endif
 #ifndef WEFT_CSR_TRANSPOSE_H
 #define WEFT_CSR_TRANSPOSE_H
 WEFT_BEGIN
