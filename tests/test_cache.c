@@ -553,10 +553,10 @@ static void test_the_bound_takes_the_oldest_first(void **state)
     put("00000000000000000000000000000000.weft.12.3.tmp", 500, 7200);
     put("00000000000000000000000000000001.weft.12.4.tmp", 500, 60);
 
-    const int open_folder = weft_folder_open(folder, &trouble);
-    assert_true(open_folder >= 0);
+    weft_folder *open_folder = weft_folder_open(folder, &trouble);
+    assert_non_null(open_folder);
     weft_folder_trim(open_folder, 50500);
-    close(open_folder);
+    weft_folder_close(open_folder);
     for (int i = 0; i < 200; i++) {
         snprintf(name, sizeof(name), "%032x.weft", i);
         assert_int_equal(is_there(name), i < 50);

@@ -8,8 +8,8 @@
 #include <weft/rehearsal.h>
 
 #include "base/clamp.h"
-#include "base/clock.h"
 #include "base/host_cache.h"
+#include "base/os.h"
 #include "base/record.h"
 #include "runtime.h"
 #include "runtime/cache.h"

@@ -40,8 +40,9 @@ typedef struct weft_context_params {
     weft_log_fn log;    // NULL: no messages
     void *log_user;
     const char *cache_dir; // of compiled programs, and of verdicts on devices; NULL takes
-                           // $WEFT_CACHE_DIR, $XDG_CACHE_HOME/weft, or ~/.cache/weft: the first of
-                           // them that is an absolute path; "" here or in $WEFT_CACHE_DIR stores
+                           // $WEFT_CACHE_DIR, $XDG_CACHE_HOME/weft, or ~/.cache/weft (on macOS
+                           // ~/Library/Caches/weft, on Windows %LOCALAPPDATA%\weft\cache): the
+                           // first that is an absolute path; "" here or in $WEFT_CACHE_DIR stores
                            // nothing on disk. Not used if it is a link, somebody else's, or open
                            // to other writers. PoCL has a cache of its own and compiles again to
                            // return a binary: on it, programs are stored only in a folder that is

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/clock.h"
+#include "base/os.h"
 
 enum { LINE_BYTES = 64, STEPS = 1 << 16 };
 
@@ -86,6 +86,7 @@ uint64_t weft_host_cache_bytes(void)
             text[0] = '\0';
         fclose(file);
     }
-    const uint64_t bytes = weft_host_cache_read(text);
+    const uint64_t read = weft_host_cache_read(text);
+    const uint64_t bytes = read ? read : weft_os_cache_bytes(3);
     return bytes ? bytes : weft_host_cache_measure();
 }

@@ -2,21 +2,15 @@
 // Children of processes that use OpenCL, known by a handler of fork().
 #include "base/process.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 
+#include "base/os.h"
+
 static atomic_bool is_forked;
-static pthread_once_t watched = PTHREAD_ONCE_INIT;
 
 static void note_child(void)
 {
     atomic_store(&is_forked, true);
-}
-
-// Without memory for the handler children are not detected.
-static void watch(void)
-{
-    pthread_atfork(NULL, NULL, note_child);
 }
 
 bool weft_process_is_forked(void)
@@ -26,7 +20,7 @@ bool weft_process_is_forked(void)
 
 weft_status weft_process_check(const char *what)
 {
-    pthread_once(&watched, watch);
+    weft_os_forks_watch(note_child);
     if (!weft_process_is_forked())
         return WEFT_OK;
     return fail(WEFT_UNSUPPORTED,

@@ -3,11 +3,11 @@
 #include <weft/recording.h>
 
 #include <inttypes.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/os.h"
 #include "base/params.h"
 #include "base/process.h"
 #include "operand/view.h"
@@ -16,7 +16,7 @@
 #include "runtime/launch.h"
 
 struct weft_recording {
-    pthread_mutex_t lock; // of all below
+    weft_lock lock; // of all below
     weft_recorder recorder;
     bool has_ended;
 
@@ -46,13 +46,13 @@ weft_status weft_recording_begin(weft_recording **out, weft_context *ctx)
     weft_recording *recording = calloc(1, sizeof(*recording));
     if (!recording)
         return fail(WEFT_NO_MEMORY, "%s: no memory for %zu bytes", what, sizeof(*recording));
-    pthread_mutex_init(&recording->lock, NULL);
+    weft_lock_create(&recording->lock);
     const weft_status status = weft_recorder_begin(&recording->recorder, ctx);
     if (status == WEFT_OK) {
         *out = recording;
         return WEFT_OK;
     }
-    pthread_mutex_destroy(&recording->lock);
+    weft_lock_destroy(&recording->lock);
     free(recording);
     return status;
 }
@@ -65,11 +65,11 @@ static weft_status there_check(const weft_recording *recording)
 weft_status weft_recording_end(weft_recording *recording)
 {
     TRY(there_check(recording));
-    pthread_mutex_lock(&recording->lock);
+    weft_lock_take(&recording->lock);
     const bool had_ended = recording->has_ended;
     recording->has_ended = true;
     weft_recorder_end(&recording->recorder);
-    pthread_mutex_unlock(&recording->lock);
+    weft_lock_release(&recording->lock);
     return had_ended ? fail(WEFT_BAD_ARGUMENT, "%s: it has ended before", what) : WEFT_OK;
 }
 
@@ -110,7 +110,7 @@ void weft_recording_destroy(weft_recording **address)
     commands_forget(recording);
     last_forget(recording);
     weft_recorder_clear(&recording->recorder);
-    pthread_mutex_destroy(&recording->lock);
+    weft_lock_destroy(&recording->lock);
     free(recording);
 }
 
@@ -158,9 +158,9 @@ weft_status weft_recording_name(weft_recording *recording, cl_mem buffer, const 
     TRY(there_check(recording));
     if (!name || name[0] == '\0')
         return fail(WEFT_BAD_ARGUMENT, "%s: the name is %s", what, name ? "empty" : "NULL");
-    pthread_mutex_lock(&recording->lock);
+    weft_lock_take(&recording->lock);
     const weft_status status = name_give(&recording->recorder, buffer, name);
-    pthread_mutex_unlock(&recording->lock);
+    weft_lock_release(&recording->lock);
     return status;
 }
 
@@ -173,11 +173,11 @@ cl_mem weft_recording_buffer(weft_recording *recording, int position)
 {
     if (!recording)
         return NULL;
-    pthread_mutex_lock(&recording->lock);
+    weft_lock_take(&recording->lock);
     const weft_recorder *r = &recording->recorder;
     const size_t i = position_of(r, position);
     const cl_mem buffer = i < r->n_buffers ? r->buffers[i].buffer : NULL;
-    pthread_mutex_unlock(&recording->lock);
+    weft_lock_release(&recording->lock);
     return buffer;
 }
 
@@ -185,11 +185,11 @@ const char *weft_recording_buffer_name(weft_recording *recording, int position)
 {
     if (!recording)
         return NULL;
-    pthread_mutex_lock(&recording->lock);
+    weft_lock_take(&recording->lock);
     const weft_recorder *r = &recording->recorder;
     const size_t i = position_of(r, position);
     const char *name = i == r->n_buffers ? NULL : r->buffers[i].name ? r->buffers[i].name : "";
-    pthread_mutex_unlock(&recording->lock);
+    weft_lock_release(&recording->lock);
     return name;
 }
 
@@ -197,14 +197,14 @@ weft_recording_info weft_recording_get_info(weft_recording *recording)
 {
     if (!recording)
         return (weft_recording_info){0};
-    pthread_mutex_lock(&recording->lock);
+    weft_lock_take(&recording->lock);
     const weft_recording_info info = {
         .n_launches = (int)recording->recorder.n_launches,
         .n_buffers = (int)recording->recorder.n_buffers,
         .scratch_bytes = recording->recorder.scratch_bytes_of_all,
         .has_command_buffer = recording->commands != NULL,
     };
-    pthread_mutex_unlock(&recording->lock);
+    weft_lock_release(&recording->lock);
     return info;
 }
 
@@ -436,9 +436,9 @@ weft_status weft_recording_exchange(weft_recording *recording, int n,
     change *changes = calloc((size_t)n + 1, sizeof(*changes));
     if (!changes)
         return fail(WEFT_NO_MEMORY, "%s: no memory for %d exchanges", what, n);
-    pthread_mutex_lock(&recording->lock);
+    weft_lock_take(&recording->lock);
     const weft_status status = exchange(recording, exchanges, (size_t)n, changes);
-    pthread_mutex_unlock(&recording->lock);
+    weft_lock_release(&recording->lock);
     free(changes);
     return status;
 }
@@ -550,11 +550,11 @@ weft_status weft_recording_run(weft_recording *recording, cl_command_queue queue
                     what);
     TRY(weft_launch_begin(&launch, ctx, queue, what, own.n_wait, own.wait, own.event != NULL));
     cl_event events[2] = {NULL, NULL};
-    pthread_mutex_lock(&recording->lock);
+    weft_lock_take(&recording->lock);
     weft_status status = ended_check(recording);
     if (status == WEFT_OK)
         status = run(recording, &launch, events);
-    pthread_mutex_unlock(&recording->lock);
+    weft_lock_release(&recording->lock);
     status = weft_launch_end(&launch, status, own.event);
     for (int i = 0; i < 2; i++)
         if (events[i])

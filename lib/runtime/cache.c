@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compiled programs and verdicts on disk: folder, keys, load and save.
-#define _POSIX_C_SOURCE 200809L
 #include "runtime/cache.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "runtime/context.h"
 #include "runtime/folder.h"
@@ -30,20 +28,26 @@ static char *joined(const char *folder, const char *rest)
     return path;
 }
 
-// A folder that the environment names by an absolute path; by the XDG specification others are
-// ignored.
-static const char *absolute(const char *name)
+// Where the host has caches: the first place whose variable names a folder by an absolute path.
+static const weft_os_place *usual_place(void)
 {
-    const char *value = getenv(name);
-    return value && value[0] == '/' ? value : NULL;
+    const weft_os_place *place = weft_os_cache_places;
+    for (; place->variable; place++) {
+        const char *value = getenv(place->variable);
+        if (value && weft_os_root_length(value) > 0)
+            return place;
+    }
+    return NULL;
 }
 
 // With a slash at the end, or a dot after one, a link to a folder would be followed.
 static void strip_slashes(char *path)
 {
+    const size_t root = weft_os_root_length(path), least = root > 0 ? root : 1;
     size_t length = strlen(path);
-    while (length > 1 && (path[length - 1] == '/' ||
-                          (length > 2 && path[length - 1] == '.' && path[length - 2] == '/')))
+    while (length > least && (weft_os_is_separator(path[length - 1]) ||
+                              (length > least + 1 && path[length - 1] == '.' &&
+                               weft_os_is_separator(path[length - 2]))))
         path[--length] = '\0';
 }
 
@@ -51,7 +55,7 @@ static void strip_slashes(char *path)
 static const char *own_folder(const weft_context *ctx)
 {
     const char *value = getenv("WEFT_CACHE_DIR");
-    if (!value || value[0] == '/' || value[0] == '\0')
+    if (!value || weft_os_root_length(value) > 0 || value[0] == '\0')
         return value;
     weft_log(ctx, WEFT_LOG_WARNING, "WEFT_CACHE_DIR=\"%s\" is ignored: it is no absolute path",
              value);
@@ -63,15 +67,12 @@ static weft_status folder_choose(weft_cache *cache, const char *dir)
 {
     const char *own = dir ? NULL : own_folder(cache->ctx);
     const char *given = dir ? dir : own;
-    const char *xdg = absolute("XDG_CACHE_HOME");
-    const char *home = absolute("HOME");
-    if (given ? !*given : !xdg && !home)
+    const weft_os_place *usual = given ? NULL : usual_place();
+    if (given ? !*given : !usual)
         return WEFT_OK;
-    cache->origin = dir ? "cache_dir" : own ? "WEFT_CACHE_DIR" : xdg ? "XDG_CACHE_HOME" : "HOME";
+    cache->origin = dir ? "cache_dir" : own ? "WEFT_CACHE_DIR" : usual->variable;
     cache->has_programs = given;
-    cache->folder = given ? joined(given, "")
-                    : xdg ? joined(xdg, "/weft")
-                          : joined(home, "/.cache/weft");
+    cache->folder = given ? joined(given, "") : joined(getenv(usual->variable), usual->below);
     if (!cache->folder)
         return fail(WEFT_NO_MEMORY, "context: no memory for the cache folder's name");
     strip_slashes(cache->folder);
@@ -164,21 +165,21 @@ weft_status weft_cache_key(const weft_context *ctx, const char *options, const c
 static const char *reason_of(const weft_trouble *trouble, char *text, size_t size)
 {
     char reason[80] = "";
-    if (trouble->code != 0 && strerror_r(trouble->code, reason, sizeof(reason)) != 0)
-        snprintf(reason, sizeof(reason), "error %d", trouble->code);
+    if (trouble->code != 0)
+        weft_os_error_text(trouble->code, reason, sizeof(reason));
     snprintf(text, size, "%s%s", reason[0] != '\0' ? ": " : "", reason);
     return text;
 }
 
-// The open folder, or -1. Trouble with it is logged once; a missing folder only when saving.
-static int folder_open(weft_cache *cache, const weft_trouble *if_missing)
+// The open folder, or NULL. Trouble with it is logged once; a missing folder only when saving.
+static weft_folder *folder_open(weft_cache *cache, const weft_trouble *if_missing)
 {
     weft_trouble trouble;
     char reason[96];
-    const int folder = weft_folder_open(cache->folder, &trouble);
+    weft_folder *folder = weft_folder_open(cache->folder, &trouble);
     if (!trouble.words)
         trouble = *if_missing;
-    if (folder < 0 && trouble.words && !atomic_exchange(&cache->warned, true))
+    if (!folder && trouble.words && !atomic_exchange(&cache->warned, true))
         weft_log(cache->ctx, WEFT_LOG_WARNING,
                  "programs are not kept on disk: %s, named by %s, %s%s", cache->folder,
                  cache->origin, trouble.words, reason_of(&trouble, reason, sizeof(reason)));
@@ -200,8 +201,8 @@ static bool binary_copy(const weft_blob *record, const weft_blob *key, weft_blob
 bool weft_cache_load(weft_cache *cache, const weft_blob *key, weft_blob *out)
 {
     static const weft_trouble none = {0};
-    const int folder = cache ? folder_open(cache, &none) : -1;
-    if (folder < 0)
+    weft_folder *folder = cache ? folder_open(cache, &none) : NULL;
+    if (!folder)
         return false;
     char name[WEFT_RECORD_NAME_SIZE];
     weft_blob record = {0};
@@ -209,12 +210,12 @@ bool weft_cache_load(weft_cache *cache, const weft_blob *key, weft_blob *out)
     const bool found =
         weft_folder_read(folder, name, cache->max_bytes, &record) && binary_copy(&record, key, out);
     weft_blob_clear(&record);
-    close(folder);
+    weft_folder_close(folder);
     return found;
 }
 
-static bool store(weft_cache *cache, int folder, const weft_blob *key, const weft_blob *binary,
-                  weft_trouble *trouble)
+static bool store(weft_cache *cache, weft_folder *folder, const weft_blob *key,
+                  const weft_blob *binary, weft_trouble *trouble)
 {
     char name[WEFT_RECORD_NAME_SIZE];
     weft_blob record = {0};
@@ -233,9 +234,9 @@ void weft_cache_save(weft_cache *cache, const weft_blob *key, const weft_blob *b
 {
     if (!cache)
         return;
-    const weft_trouble if_missing = {"cannot be made", weft_folder_make(cache->folder)};
-    const int folder = folder_open(cache, &if_missing);
-    if (folder < 0)
+    const weft_trouble if_missing = weft_folder_make(cache->folder);
+    weft_folder *folder = folder_open(cache, &if_missing);
+    if (!folder)
         return;
     weft_trouble trouble;
     char reason[96];
@@ -245,5 +246,5 @@ void weft_cache_save(weft_cache *cache, const weft_blob *key, const weft_blob *b
         weft_log(cache->ctx, WEFT_LOG_WARNING, "a program is not kept in %s, named by %s: %s%s",
                  cache->folder, cache->origin, trouble.words,
                  reason_of(&trouble, reason, sizeof(reason)));
-    close(folder);
+    weft_folder_close(folder);
 }

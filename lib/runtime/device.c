@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // A device's properties as weft_limits. Vendors are known in this file only.
-#define _POSIX_C_SOURCE 200809L // sysconf
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/arithmetic.h"
+#include "base/os.h"
 #include "base/process.h"
 #include "runtime/known_faults.h"
 #include "runtime/ocl.h"
@@ -195,19 +194,13 @@ static void query_shape(device_query *a, weft_limits *out)
         shape_for_items(a, out);
 }
 
-// OpenCL has no query for the caches of a core. A CPU device is the host, and some C libraries know
+// OpenCL has no query for the caches of a core. A CPU device is the host, and some systems know
 // them; some machines answer 0 or nonsense.
 static void query_near_caches(weft_limits *out)
 {
-    long l1 = 0, l2 = 0;
-#ifdef _SC_LEVEL1_DCACHE_SIZE
-    l1 = sysconf(_SC_LEVEL1_DCACHE_SIZE);
-#endif
-#ifdef _SC_LEVEL2_CACHE_SIZE
-    l2 = sysconf(_SC_LEVEL2_CACHE_SIZE);
-#endif
-    out->l1_bytes = l1 >= 4 << 10 && l1 <= 1 << 20 ? (uint64_t)l1 : 0;
-    out->l2_bytes = l2 >= 64 << 10 && l2 <= 64 << 20 && l2 > l1 ? (uint64_t)l2 : 0;
+    const uint64_t l1 = weft_os_cache_bytes(1), l2 = weft_os_cache_bytes(2);
+    out->l1_bytes = l1 >= 4 << 10 && l1 <= 1 << 20 ? l1 : 0;
+    out->l2_bytes = l2 >= 64 << 10 && l2 <= 64 << 20 && l2 > l1 ? l2 : 0;
 }
 
 static void query_memory(device_query *a, weft_limits *out)

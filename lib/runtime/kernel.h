@@ -3,8 +3,7 @@
 #ifndef WEFT_LIB_KERNEL_H
 #define WEFT_LIB_KERNEL_H
 
-#include <pthread.h>
-
+#include "base/os.h"
 #include "runtime/ocl.h"
 
 typedef struct weft_kernel weft_kernel;
@@ -16,7 +15,7 @@ struct weft_kernel {
     char *name;
     const char *source_name, *source_text, *options; // the program's
     cl_kernel cl;                                    // NULL in a rehearsal on no device
-    pthread_mutex_t lock;                            // around setting arguments and enqueuing
+    weft_lock lock;                                  // around setting arguments and enqueuing
     size_t max_items;
 
     // The arguments that were last set: size and value of each, one after the other.

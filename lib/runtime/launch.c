@@ -216,7 +216,7 @@ weft_status weft_launch_kernel(weft_launch *launch, weft_kernel *kernel, size_t 
     size_t offset[3] = {0, 0, 0}, part[3] = {global[0], 0, 0};
     weft_recorder *recorder = launch->recorder;
     cl_kernel recorded = NULL;
-    pthread_mutex_lock(&kernel->lock);
+    weft_lock_take(&kernel->lock);
     weft_status status = recorder ? weft_recorder_kernel(recorder, launch->what, kernel,
                                                          n_arguments, arguments, &recorded)
                                   : arguments_set(launch, kernel, n_arguments, arguments);
@@ -227,7 +227,7 @@ weft_status weft_launch_kernel(weft_launch *launch, weft_kernel *kernel, size_t 
         status = recorder ? weft_recorder_add(recorder, launch->what, recorded, from, part, local)
                           : weft_launch_enqueue(launch, kernel->cl, from, part, local);
     }
-    pthread_mutex_unlock(&kernel->lock);
+    weft_lock_release(&kernel->lock);
     if (recorded)
         clReleaseKernel(recorded);
     return status;

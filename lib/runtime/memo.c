@@ -4,10 +4,11 @@
 #include "runtime/memo.h"
 
 #include <assert.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
+
+#include "base/os.h"
 
 enum { SETS = 256, PLACES = 4 }; // of each set; SETS is a power of two
 
@@ -24,7 +25,7 @@ typedef struct entry {
 } entry;
 
 struct weft_memo {
-    pthread_mutex_t lock;
+    weft_lock lock;
     entry *entries[SETS][PLACES];
     unsigned char next[SETS]; // the place that is replaced next if a set is full
 };
@@ -34,7 +35,7 @@ weft_status weft_memo_create(weft_memo **out)
     *out = calloc(1, sizeof(**out));
     if (!*out)
         return fail(WEFT_NO_MEMORY, "context: no memory to remember calls in");
-    pthread_mutex_init(&(*out)->lock, NULL);
+    weft_lock_create(&(*out)->lock);
     return WEFT_OK;
 }
 
@@ -45,7 +46,7 @@ void weft_memo_destroy(weft_memo *memo)
     for (int set = 0; set < SETS; ++set)
         for (int place = 0; place < PLACES; ++place)
             free(memo->entries[set][place]);
-    pthread_mutex_destroy(&memo->lock);
+    weft_lock_destroy(&memo->lock);
     free(memo);
 }
 
@@ -103,12 +104,12 @@ static void put_facts(entry *e, const weft_memo_facts *facts)
 
 bool weft_memo_find(weft_memo *memo, const weft_memo_key *key, void *state, size_t state_bytes)
 {
-    pthread_mutex_lock(&memo->lock);
+    weft_lock_take(&memo->lock);
     const entry *e = find_entry(memo, key);
     const bool found = e && e->state_bytes == state_bytes;
     if (found)
         memcpy(state, e->bytes + key->n, state_bytes);
-    pthread_mutex_unlock(&memo->lock);
+    weft_lock_release(&memo->lock);
     return found;
 }
 
@@ -126,7 +127,7 @@ void weft_memo_keep(weft_memo *memo, const weft_memo_key *key, const void *state
     memcpy(e->bytes, key->bytes, key->n);
     memcpy(e->bytes + key->n, state, state_bytes);
 
-    pthread_mutex_lock(&memo->lock);
+    weft_lock_take(&memo->lock);
     entry **set = set_of(memo, key);
     int place = find_place(set, key); // another thread may have been first
     for (int i = 0; place == PLACES && i < PLACES; ++i)
@@ -135,23 +136,23 @@ void weft_memo_keep(weft_memo *memo, const weft_memo_key *key, const void *state
         place = memo->next[key->hash % SETS]++ % PLACES;
     free(set[place]);
     set[place] = e;
-    pthread_mutex_unlock(&memo->lock);
+    weft_lock_release(&memo->lock);
 }
 
 bool weft_memo_knows(weft_memo *memo, const weft_memo_key *key, const weft_memo_facts *facts)
 {
-    pthread_mutex_lock(&memo->lock);
+    weft_lock_take(&memo->lock);
     const entry *e = find_entry(memo, key);
     const bool is_known = e && knows(e, facts);
-    pthread_mutex_unlock(&memo->lock);
+    weft_lock_release(&memo->lock);
     return is_known;
 }
 
 void weft_memo_add_facts(weft_memo *memo, const weft_memo_key *key, const weft_memo_facts *facts)
 {
-    pthread_mutex_lock(&memo->lock);
+    weft_lock_take(&memo->lock);
     entry *e = find_entry(memo, key);
     if (e)
         put_facts(e, facts);
-    pthread_mutex_unlock(&memo->lock);
+    weft_lock_release(&memo->lock);
 }

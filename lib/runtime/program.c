@@ -2,10 +2,10 @@
 // Programs of a context: found in memory, else on disk, else compiled.
 #include "runtime/program.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/os.h"
 #include "runtime/build.h"
 #include "runtime/context.h"
 #include "runtime/kernel.h"
@@ -17,13 +17,13 @@ typedef struct weft_program {
     const char *source_name, *source_text;
     weft_defines defines; // the requested ones, and those of the device's verdict
     size_t given;         // characters of the former
-    pthread_mutex_t lock;
+    weft_lock lock;
     cl_program cl; // NULL until it is built, and after a failed build
     weft_kernel *kernels;
 } weft_program;
 
 struct weft_program_table {
-    pthread_mutex_t lock;
+    weft_lock lock;
     weft_program *first;
 };
 
@@ -45,7 +45,7 @@ weft_status weft_program_table_create(weft_program_table **out)
     *out = calloc(1, sizeof(**out));
     if (!*out)
         return fail(WEFT_NO_MEMORY, "context: no memory for a table of programs");
-    pthread_mutex_init(&(*out)->lock, NULL);
+    weft_lock_create(&(*out)->lock);
     return WEFT_OK;
 }
 
@@ -55,7 +55,7 @@ static void kernels_destroy(weft_kernel *kernel)
         weft_kernel *next = kernel->next;
         if (kernel->cl)
             clReleaseKernel(kernel->cl);
-        pthread_mutex_destroy(&kernel->lock);
+        weft_lock_destroy(&kernel->lock);
         free(kernel->name);
         free(kernel);
         kernel = next;
@@ -72,11 +72,11 @@ void weft_program_table_destroy(weft_program_table *table)
         kernels_destroy(program->kernels);
         if (program->cl)
             clReleaseProgram(program->cl);
-        pthread_mutex_destroy(&program->lock);
+        weft_lock_destroy(&program->lock);
         free(program);
         program = next;
     }
-    pthread_mutex_destroy(&table->lock);
+    weft_lock_destroy(&table->lock);
     free(table);
 }
 
@@ -93,7 +93,7 @@ static weft_program *entry_of(const weft_context *ctx, const weft_source *source
                               const weft_defines *defines)
 {
     weft_program_table *table = ctx->programs;
-    pthread_mutex_lock(&table->lock);
+    weft_lock_take(&table->lock);
     weft_program *program = table->first;
     while (program && !is_same(program, source, defines))
         program = program->next;
@@ -103,11 +103,11 @@ static weft_program *entry_of(const weft_context *ctx, const weft_source *source
         program->given = defines->length;
         program->defines = *defines;
         add_verdict(&program->defines, ctx);
-        pthread_mutex_init(&program->lock, NULL);
+        weft_lock_create(&program->lock);
         program->next = table->first;
         table->first = program;
     }
-    pthread_mutex_unlock(&table->lock);
+    weft_lock_release(&table->lock);
     return program;
 }
 
@@ -150,7 +150,7 @@ static weft_status kernel_add(const weft_context *ctx, weft_program *program, co
     kernel->options = program->defines.text;
     kernel->cl = cl;
     kernel->max_items = query_max_items(ctx, cl);
-    pthread_mutex_init(&kernel->lock, NULL);
+    weft_lock_create(&kernel->lock);
     kernel->next = program->kernels;
     program->kernels = kernel;
     *out = kernel;
@@ -179,11 +179,11 @@ weft_status weft_kernel_get(weft_context *ctx, const weft_source *source,
         return fail(WEFT_NO_MEMORY, "%s: no memory for a program", source->name);
 
     weft_status status = WEFT_OK;
-    pthread_mutex_lock(&program->lock);
+    weft_lock_take(&program->lock);
     *out = kernel_find(program, name);
     if (!*out)
         status = kernel_make(ctx, program, source, name, out);
-    pthread_mutex_unlock(&program->lock);
+    weft_lock_release(&program->lock);
     return status;
 }
 

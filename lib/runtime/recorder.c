@@ -2,20 +2,20 @@
 // Launches that are recorded instead of enqueued.
 #include "runtime/recorder.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/arithmetic.h"
+#include "base/os.h"
 #include "base/room.h"
 #include "runtime/context.h"
 #include "runtime/kernel.h"
 #include "runtime/workspace.h"
 
 // Of the lists of all contexts: held for moments.
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static weft_lock lock = WEFT_LOCK_INITIAL;
 
-// A pthread_t may be that of a thread that has ended.
+// A system's number of a thread may be that of a thread that has ended.
 static uint64_t this_thread(void)
 {
     static atomic_ullong last;
@@ -38,14 +38,14 @@ weft_status weft_recorder_begin(weft_recorder *recorder, weft_context *ctx)
 {
     recorder->ctx = ctx;
     recorder->thread = this_thread();
-    pthread_mutex_lock(&lock);
+    weft_lock_take(&lock);
     const bool is_first = !of_thread(ctx);
     if (is_first) {
         recorder->next = ctx->recorders;
         ctx->recorders = recorder;
         atomic_fetch_add(&ctx->n_recorders, 1);
     }
-    pthread_mutex_unlock(&lock);
+    weft_lock_release(&lock);
     return is_first ? WEFT_OK
                     : fail(WEFT_BAD_ARGUMENT, "recording: this thread's other recording of the "
                                               "context has not ended");
@@ -54,7 +54,7 @@ weft_status weft_recorder_begin(weft_recorder *recorder, weft_context *ctx)
 // False if it is in no list.
 static bool unlink_from(weft_context *ctx, weft_recorder *recorder)
 {
-    pthread_mutex_lock(&lock);
+    weft_lock_take(&lock);
     weft_recorder **link = &ctx->recorders;
     while (*link && *link != recorder)
         link = &(*link)->next;
@@ -63,7 +63,7 @@ static bool unlink_from(weft_context *ctx, weft_recorder *recorder)
         *link = recorder->next;
         atomic_fetch_sub(&ctx->n_recorders, 1);
     }
-    pthread_mutex_unlock(&lock);
+    weft_lock_release(&lock);
     return is_found;
 }
 
@@ -95,9 +95,9 @@ weft_recorder *weft_recorder_of(const weft_context *ctx)
 {
     if (atomic_load_explicit(&ctx->n_recorders, memory_order_relaxed) == 0)
         return NULL;
-    pthread_mutex_lock(&lock);
+    weft_lock_take(&lock);
     weft_recorder *recorder = of_thread(ctx);
-    pthread_mutex_unlock(&lock);
+    weft_lock_release(&lock);
     return recorder;
 }
 

@@ -10,8 +10,8 @@
 
 #include "base/arithmetic.h"
 #include "base/clamp.h"
-#include "base/clock.h"
 #include "base/host_cache.h"
+#include "base/os.h"
 #include "runtime/build.h"
 #include "runtime/context.h"
 #include "runtime/log.h"

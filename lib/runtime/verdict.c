@@ -2,12 +2,12 @@
 // Verdicts on a device: from the process's memory, from disk, or by trials.
 #include "runtime/verdict.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clamp.h"
+#include "base/os.h"
 #include "base/record.h"
 #include "runtime/cache.h"
 #include "runtime/context.h"
@@ -49,22 +49,22 @@ typedef struct remembered {
     weft_blob key;
 } remembered;
 
-static pthread_mutex_t memory_lock = PTHREAD_MUTEX_INITIALIZER;
+static weft_lock memory_lock = WEFT_LOCK_INITIAL;
 static remembered *memory;
 
 // One thread at a time reads the disk and makes trials: others wait, and find the result in memory.
 // No trial takes the cores on which another one is timed.
-static pthread_mutex_t trials_lock = PTHREAD_MUTEX_INITIALIZER;
+static weft_lock trials_lock = WEFT_LOCK_INITIAL;
 
 static bool recall(const weft_blob *key, weft_verdict *out)
 {
-    pthread_mutex_lock(&memory_lock);
+    weft_lock_take(&memory_lock);
     const remembered *at = memory;
     while (at && (at->key.size != key->size || memcmp(at->key.data, key->data, key->size) != 0))
         at = at->next;
     if (at)
         *out = at->verdict;
-    pthread_mutex_unlock(&memory_lock);
+    weft_lock_release(&memory_lock);
     return at;
 }
 
@@ -77,22 +77,22 @@ static void remember(weft_blob *key, const weft_verdict *verdict)
     new->verdict = *verdict;
     new->key = *key;
     *key = (weft_blob){0};
-    pthread_mutex_lock(&memory_lock);
+    weft_lock_take(&memory_lock);
     new->next = memory;
     memory = new;
-    pthread_mutex_unlock(&memory_lock);
+    weft_lock_release(&memory_lock);
 }
 
 void weft_limits_forget(void)
 {
-    pthread_mutex_lock(&memory_lock);
+    weft_lock_take(&memory_lock);
     while (memory) {
         remembered *next = memory->next;
         weft_blob_clear(&memory->key);
         free(memory);
         memory = next;
     }
-    pthread_mutex_unlock(&memory_lock);
+    weft_lock_release(&memory_lock);
 }
 
 static bool load(weft_context *ctx, const weft_blob *key, weft_verdict *out)
@@ -135,9 +135,9 @@ void weft_limits_try(weft_context *ctx, weft_limits *limits)
     weft_blob key = {0};
     weft_trials_name(limits, name, sizeof(name));
     if (weft_cache_key(ctx, name, weft_source_trial.text, &key) == WEFT_OK) {
-        pthread_mutex_lock(&trials_lock);
+        weft_lock_take(&trials_lock);
         const weft_verdict verdict = verdict_on(ctx, limits, &key);
-        pthread_mutex_unlock(&trials_lock);
+        weft_lock_release(&trials_lock);
         *limits = weft_limits_distrust(limits, verdict.failed | verdict.doubted);
         limits->has_fma = verdict.has_fma && !(limits->failed_trials & WEFT_TRIAL_FMA);
         limits->cache_bytes = verdict.cache_bytes;

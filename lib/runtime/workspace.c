@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The pool of scratch buffers of a context.
-#define _POSIX_C_SOURCE 200809L
 #include "runtime/workspace.h"
 
 #include <assert.h>
 #include <inttypes.h>
-#include <pthread.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "base/arithmetic.h"
+#include "base/os.h"
 #include "runtime/context.h"
 #include "runtime/notes.h"
 
@@ -26,8 +24,8 @@ typedef struct block {
 } block;
 
 struct weft_pool {
-    pthread_mutex_t lock;
-    pthread_cond_t given; // signalled by every give
+    weft_lock lock;
+    weft_signal given; // signalled by every give
     block *first;
     uint64_t bytes, max_bytes;
 };
@@ -42,12 +40,8 @@ weft_status weft_pool_create(weft_pool **out, uint64_t max_bytes)
     weft_pool *pool = calloc(1, sizeof(*pool));
     if (!pool)
         return fail(WEFT_NO_MEMORY, "context: no memory for a pool of scratch buffers");
-    pthread_mutex_init(&pool->lock, NULL);
-    pthread_condattr_t by_steady_clock;
-    pthread_condattr_init(&by_steady_clock);
-    pthread_condattr_setclock(&by_steady_clock, CLOCK_MONOTONIC);
-    pthread_cond_init(&pool->given, &by_steady_clock);
-    pthread_condattr_destroy(&by_steady_clock);
+    weft_lock_create(&pool->lock);
+    weft_signal_create(&pool->given);
     pool->max_bytes = max_bytes;
     *out = pool;
     return WEFT_OK;
@@ -80,16 +74,16 @@ void weft_pool_destroy(weft_pool *pool)
         return;
     while (pool->first)
         block_release(pool, &pool->first);
-    pthread_cond_destroy(&pool->given);
-    pthread_mutex_destroy(&pool->lock);
+    weft_signal_destroy(&pool->given);
+    weft_lock_destroy(&pool->lock);
     free(pool);
 }
 
 uint64_t weft_pool_bytes(weft_pool *pool)
 {
-    pthread_mutex_lock(&pool->lock);
+    weft_lock_take(&pool->lock);
     const uint64_t bytes = pool->bytes;
-    pthread_mutex_unlock(&pool->lock);
+    weft_lock_release(&pool->lock);
     return bytes;
 }
 
@@ -180,19 +174,12 @@ static const long first_nap_ns = 50000, longest_nap_ns = 2000000;
 static weft_status wait_a_little(weft_pool *pool, const char *what, long *nap_ns)
 {
     bool is_any;
-    struct timespec until;
     TRY(flush_all(pool, what, &is_any));
     if (!is_any) {
-        pthread_cond_wait(&pool->given, &pool->lock);
+        weft_signal_wait(&pool->given, &pool->lock, -1);
         return WEFT_OK;
     }
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_nsec += *nap_ns;
-    if (until.tv_nsec >= 1000000000) {
-        until.tv_sec++;
-        until.tv_nsec -= 1000000000;
-    }
-    pthread_cond_timedwait(&pool->given, &pool->lock, &until);
+    weft_signal_wait(&pool->given, &pool->lock, *nap_ns);
     *nap_ns = *nap_ns < longest_nap_ns / 2 ? 2 * *nap_ns : longest_nap_ns;
     return WEFT_OK;
 }
@@ -287,13 +274,13 @@ weft_status weft_workspace_take(weft_context *ctx, cl_command_queue queue, const
         return WEFT_OK;
     }
     block *taken = NULL;
-    pthread_mutex_lock(&pool->lock);
+    weft_lock_take(&pool->lock);
     const weft_status status = block_take(ctx, queue, what, bytes, &taken);
     if (status == WEFT_OK) {
         taken->taken = true;
         *out = taken->buffer;
     }
-    pthread_mutex_unlock(&pool->lock);
+    weft_lock_release(&pool->lock);
     return status;
 }
 
@@ -317,7 +304,7 @@ void weft_workspace_give(weft_context *ctx, cl_command_queue queue, cl_mem buffe
         return;
     weft_pool *pool = ctx->pool;
     const bool is_retained = retain(queue, last);
-    pthread_mutex_lock(&pool->lock);
+    weft_lock_take(&pool->lock);
     block *p = pool->first;
     while (p && p->buffer != buffer)
         p = p->next;
@@ -329,6 +316,6 @@ void weft_workspace_give(weft_context *ctx, cl_command_queue queue, cl_mem buffe
         p->queue = queue;
         p->is_flushed = false;
     }
-    pthread_cond_broadcast(&pool->given);
-    pthread_mutex_unlock(&pool->lock);
+    weft_signal_send(&pool->given);
+    weft_lock_release(&pool->lock);
 }

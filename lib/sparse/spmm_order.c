@@ -6,8 +6,8 @@
 
 #include "base/arithmetic.h"
 #include "base/caches.h"
-#include "base/clock.h"
 #include "base/fail.h"
+#include "base/os.h"
 #include "base/refuse.h"
 #include "base/text.h"
 #include "runtime/context.h"

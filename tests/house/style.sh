@@ -47,6 +47,9 @@ check "nothing left to do" prints_nothing in_files "$code" -wE 'TO''DO|FIX''ME|X
 
 check "ocl.h is the one door to OpenCL in lib" \
     prints_nothing in_files '^lib/[a-z]*/([^o]|o[^c]|oc[^l]|ocl[^.]|ocl\.c)' -E '#include [<"]CL/'
+check "os.h is the one door to the host in lib" prints_nothing in_files \
+    '^lib/[a-z]*/([^oi]|o[^s]|os[^._]|i[^c]|icd[^_])' \
+    -E '#include <(pthread|unistd|fcntl|dirent|dlfcn|windows|sys/.*)\.h>|_WIN32|__APPLE__|__linux|_POSIX_C_SOURCE'
 check "sparse kernels find their group by stretches.clh" prints_nothing in_files \
     '^cl/[a-z]*/(csr|dcsr|queue|sddmm|n_tiles|sp)[a-z_]*\.clh?$' -E 'get_(group_id|num_groups)\([12]\)'
 check "kernels wait by WAIT_FOR_ALL()" prints_nothing in_files '^cl/[a-z]*/([^t]|t[^y])' -E '\bbarrier\('
