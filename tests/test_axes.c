@@ -305,8 +305,8 @@ static void test_dense_tensors(void **state)
     }
 }
 
-// Short rows that stay in registers keep the lanes, if they are whole and their elements are side by
-// side in every operand.
+// Short rows that stay in registers keep the lanes, if they are whole and their elements are side
+// by side in every operand.
 static void test_short_rows_in_registers(void **state)
 {
     (void)state;

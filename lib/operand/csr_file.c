@@ -1,21 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // A CSR in a binary file: its header checked number by number, mapped, and written.
-#define _POSIX_C_SOURCE 200809L
-#define _XOPEN_SOURCE   700 // realpath()
 #include <weft/csr_file.h>
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/element.h"
 #include "base/fail.h"
+#include "base/os.h"
+#include "base/os_file.h"
 #include "operand/csr_pattern.h"
 #include "operand/view.h"
 
@@ -37,8 +33,7 @@ typedef struct file_header {
 _Static_assert(sizeof(file_header) == LEAST_ALIGNMENT, "the header has no padding");
 
 struct weft_csr_file {
-    void *bytes;
-    size_t size;
+    weft_mapping mapping;
     weft_csr_host matrix;
 };
 
@@ -174,36 +169,10 @@ weft_status weft_csr_file_view(weft_csr_host *out, const void *bytes, size_t siz
 
 static weft_status fail_by(const char *what, const char *path, int code)
 {
-    return code == ENOMEM ? fail(WEFT_NO_MEMORY, "%s: %s: %s", what, path, strerror(code))
-                          : fail(WEFT_BAD_ARGUMENT, "%s: %s: %s", what, path, strerror(code));
-}
-
-// Sets *size of a regular file that is not empty, and returns 0, or errno.
-static int size_of(int file, size_t *size)
-{
-    struct stat info;
-    if (fstat(file, &info) != 0)
-        return errno;
-    if (!S_ISREG(info.st_mode))
-        return S_ISDIR(info.st_mode) ? EISDIR : ENODEV;
-    if ((uintmax_t)info.st_size > SIZE_MAX)
-        return EFBIG;
-    *size = (size_t)info.st_size;
-    return 0;
-}
-
-static weft_status map(weft_csr_file *out, const char *path, const char *what)
-{
-    const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    int code = file < 0 ? errno : size_of(file, &out->size);
-    if (code == 0 && out->size > 0) { // an empty file cannot be mapped
-        void *bytes = mmap(NULL, out->size, PROT_READ, MAP_SHARED, file, 0);
-        code = bytes == MAP_FAILED ? errno : 0;
-        out->bytes = bytes == MAP_FAILED ? NULL : bytes;
-    }
-    if (file >= 0)
-        close(file);
-    return code == 0 ? WEFT_OK : fail_by(what, path, code);
+    char reason[256];
+    weft_os_error_text(code, reason, sizeof(reason));
+    return fail(weft_os_is_no_memory(code) ? WEFT_NO_MEMORY : WEFT_BAD_ARGUMENT, "%s: %s: %s", what,
+                path, reason);
 }
 
 weft_status weft_csr_file_open(weft_csr_file **out, const char *path)
@@ -220,9 +189,10 @@ weft_status weft_csr_file_open(weft_csr_file **out, const char *path)
 
     char named[WHAT_ROOM];
     snprintf(named, sizeof(named), "%s: %s", what, path);
-    weft_status status = map(file, path, what);
-    if (status == WEFT_OK)
-        status = view(&file->matrix, file->bytes, file->size, named);
+    const int code = weft_os_map(&file->mapping, path);
+    const weft_status status =
+        code == 0 ? view(&file->matrix, file->mapping.bytes, file->mapping.size, named)
+                  : fail_by(what, path, code);
     if (status == WEFT_OK)
         *out = file;
     else
@@ -234,8 +204,7 @@ void weft_csr_file_close(weft_csr_file **file)
 {
     if (!file || !*file)
         return;
-    if ((*file)->bytes)
-        munmap((*file)->bytes, (*file)->size);
+    weft_os_unmap(&(*file)->mapping);
     free(*file);
     *file = NULL;
 }
@@ -292,81 +261,19 @@ static bool write_all(FILE *stream, const weft_csr_host *host)
     return done;
 }
 
-// 0, or errno. Closes the stream.
-static int write_stream(FILE *stream, const weft_csr_host *host)
-{
-    errno = 0;
-    int code = write_all(stream, host) ? 0 : errno != 0 ? errno : EIO;
-    if (fclose(stream) != 0 && code == 0)
-        code = errno;
-    return code;
-}
-
-// A new file "PLACE.weft-PID-N", whose name goes to `name`.
-static int create_beside(const char *place, char *name, size_t room)
-{
-    enum { MOST_NAMES = 100 };
-    int file = -1;
-    for (int n = 0; n < MOST_NAMES && file < 0; n++) {
-        snprintf(name, room, "%s.weft-%ld-%d", place, (long)getpid(), n);
-        file = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (file < 0 && errno != EEXIST)
-            break;
-    }
-    return file;
-}
-
-// 0, or errno.
-static int replace(const char *place, char *name, size_t room, const weft_csr_host *host)
-{
-    const int file = create_beside(place, name, room);
-    FILE *stream = file >= 0 ? fdopen(file, "wb") : NULL;
-    if (!stream) {
-        const int code = errno;
-        if (file >= 0) {
-            close(file);
-            unlink(name);
-        }
-        return code;
-    }
-    int code = write_stream(stream, host);
-    if (code == 0 && rename(name, place) != 0)
-        code = errno;
-    if (code != 0)
-        unlink(name);
-    return code;
-}
-
-// Where links lead: malloc'd. NULL with errno, also if something else than a file is there.
-static char *place_of(const char *path)
-{
-    struct stat info;
-    if (stat(path, &info) == 0) {
-        if (S_ISREG(info.st_mode))
-            return realpath(path, NULL);
-        errno = S_ISDIR(info.st_mode) ? EISDIR : EEXIST;
-        return NULL;
-    }
-    return errno == ENOENT ? strdup(path) : NULL;
-}
-
 weft_status weft_csr_file_write(const char *path, const weft_csr_host *host)
 {
     static const char what[] = "csr_file_write";
-    enum { MORE = 64 }; // than the path: what makes a name unique
     if (!path)
         return fail(WEFT_BAD_ARGUMENT, "%s: path is NULL", what);
     TRY(byte_order_check(what));
     TRY(weft_csr_host_check(host, WEFT_CSR_SOUND));
 
-    char *place = place_of(path);
-    int code = place ? 0 : errno;
-    if (place) {
-        const size_t room = strlen(place) + MORE;
-        char *name = malloc(room);
-        code = name ? replace(place, name, room, host) : ENOMEM;
-        free(name);
+    weft_replacement file;
+    int code = weft_os_replace_begin(&file, path);
+    if (code == 0) {
+        errno = 0;
+        code = weft_os_replace_end(&file, write_all(file.stream, host));
     }
-    free(place);
     return code == 0 ? WEFT_OK : fail_by(what, path, code);
 }
