@@ -135,7 +135,16 @@ def test_other_arrays(kind):
     close(y.array if kind is Other else y, softmax_of(x))
 
 
+class Lying(Other):
+    """Of which no more can be found out than that."""
+
+    def __dlpack_device__(self):
+        return None
+
+
 def test_what_is_no_array(queue):
+    with pytest.raises(TypeError, match="gives no pair"):
+        weft.softmax(Lying(np.zeros(3, np.float32)))
     with pytest.raises(TypeError, match="DLPack's kind 2"):
         weft.softmax(OnDevice(np.zeros(3, np.float32)))
     for x in (object(), "text", None, [1 + 1j], np.ma.masked_array([1.0], [True])):

@@ -138,6 +138,19 @@ def test_unsound_on_device(queue):
         weft.csr((np.ones(3, np.float32), *parts[1:]), shape)
 
 
+def test_unsound_scipy():
+    S = sparse.csr_array(np.tril(whole(1, 9, 9)))
+    for part, array, words in [("indptr", S.indptr[:0], "0 elements, of 9 rows"),
+                               ("indptr", S.indptr + 1, "begins at offset 1"),
+                               ("indptr", -S.indptr, "offset"),
+                               ("indices", S.indices + 9, "column"),
+                               ("data", S.data[:2], "of .* entries")]:
+        changed = S.copy()
+        setattr(changed, part, array)
+        with pytest.raises(ValueError, match=words):
+            weft.csr(changed)
+
+
 def test_names_of_scipy(queue):
     D = np.tril(whole(1, 9, 9))
     for A in (weft.csr(D), weft.csr(D).to_device(queue)):

@@ -154,7 +154,11 @@ def host_array(x: Any) -> tuple[np.ndarray[Any, Any], Wrap | None]:
     if type(x).__module__.partition(".")[0] == "torch" and hasattr(x, "requires_grad"):
         return _from_torch(x)
     if hasattr(x, "__dlpack_device__") and not isinstance(x, np.generic):
-        kind = int(x.__dlpack_device__()[0])
+        try:
+            kind = int(x.__dlpack_device__()[0])
+        except (TypeError, ValueError, IndexError):
+            raise TypeError(f"{type(x).__name__}.__dlpack_device__() gives no pair of integers"
+                            ) from None
         if kind not in DLPACK_ON_HOST:
             raise TypeError(f"{type(x).__name__} is on a device of DLPack's kind {kind}, not in "
                             "the host's memory")

@@ -120,7 +120,7 @@ def shape_of(shape: Any) -> Shape:
 def _parts_of_scipy(A: Any) -> tuple[Any, Any, Any]:
     """Of its own arrays if it is by rows."""
     by_rows = A.tocsr()
-    nnz = int(by_rows.indptr[-1])
+    nnz = int(by_rows.indptr[-1]) if by_rows.indptr.size else 0
     return by_rows.data[:nnz], by_rows.indices[:nnz], by_rows.indptr
 
 
