@@ -7,7 +7,7 @@ source_dir=$1
 . "$source_dir/tests/house/tap.sh"
 cd "$WEFT_TEST_DIR" || exit 1
 
-selection='arrays elementwise softmax sparse'
+selection='arrays csc elementwise softmax sparse'
 
 # What pytest says of each test at its end, as TAP.
 as_tap() {
