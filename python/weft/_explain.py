@@ -189,8 +189,8 @@ def explain(function: Callable[..., Any], *operands: Any, profile: str | None = 
     """
     refuse_recorder()
     if not callable(function):
-        raise TypeError(f"function is {shown(function)}: one of weft's is wanted, or one that calls "
-                        "them")
+        raise TypeError(f"function is {shown(function)}: one of weft's is wanted, or one that "
+                        "calls them")
     context = _context_for(profile, list(_parts_of([*operands, keywords])))
     explanation = Explanation(context)
     memory: dict[int, Any] = {}
@@ -202,6 +202,6 @@ def explain(function: Callable[..., Any], *operands: Any, profile: str | None = 
     finally:
         recorders.current = None
     if not explanation.parts:
-        raise TypeError(f"{shown(function)} calls no operation of weft's, and these are all that is "
-                        "explained: weft.spmm, weft.softmax and so on")
+        raise TypeError(f"{shown(function)} calls no operation of weft's, and these are all that "
+                        "is explained: weft.spmm, weft.softmax and so on")
     return "\n".join(explanation.parts)
