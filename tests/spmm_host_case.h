@@ -63,8 +63,8 @@ uint64_t spmm_host_least(spmm_host_operands *o);
 // Computes the whole product on the device, for c_want, with the tiling that is described.
 void spmm_host_want(spmm_host_operands *o);
 
-// Whether the whole product has the same bits with the tiling that weft_spmm() chooses by itself, or
-// that has tasks.
+// Whether the whole product has the same bits with the tiling that weft_spmm() chooses by itself,
+// or that has tasks.
 bool spmm_host_is_usual(spmm_host_operands *o);
 
 // Fails the test where a byte of C's memory is not as wanted, for rows before `n_rows`.

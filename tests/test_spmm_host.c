@@ -189,6 +189,83 @@ static void test_twenty_times_the_memory(void **state)
     spmm_host_destroy(&o);
 }
 
+static void refuse_call(spmm_host_operands *o, weft_status wanted, const char *words)
+{
+    assert_int_equal(spmm_host_call(o, 1 << 20), wanted);
+    assert_says(words);
+    assert_int_equal(o->done, 0);
+    assert_memory_equal(o->c_memory, o->c_before, o->c_bytes);
+}
+
+static void test_refused_operands(void **state)
+{
+    (void)state;
+    spmm_host_operands o;
+    spmm_host_create(&o, ctx, &(spmm_host_case){.m = 9, .k = 8, .n = 7, .mean = 2, .alpha = 1});
+    const weft_host_tensor B = o.B;
+    o.B.shape[0] = 9;
+    refuse_call(&o, WEFT_BAD_SHAPE, "spmm_host: op(A) is 9 x 8, B has 9 rows");
+    o.B.ndim = 3;
+    refuse_call(&o, WEFT_BAD_SHAPE, "spmm_host: B has 3 dimensions: 2, or 1: a vector, is wanted");
+    o.B = B;
+    o.B.dtype = WEFT_F16;
+    refuse_call(&o, WEFT_BAD_DTYPE, "spmm_host: A is f32, B f16, C f32");
+    o.B = B;
+    o.B.data = NULL;
+    refuse_call(&o, WEFT_BAD_ARGUMENT, "spmm_host: B has no data: it is NULL");
+    o.B.data = o.C.data;
+    refuse_call(&o, WEFT_BAD_BUFFER, "spmm_host: C overlaps B in the host's memory");
+    o.B = B;
+    o.C.stride[0] = 1;
+    refuse_call(&o, WEFT_BAD_SHAPE, "spmm_host: C");
+    o.C.stride[0] = 7;
+    o.of.tiling = "vector_width 1, vectors 1, lanes 1, rows_per_group 1, load 1, unroll 1, "
+                  "row_chunk 9, packed";
+    refuse_call(&o, WEFT_BAD_ARGUMENT, "spmm_host: tiling.tasks is 0, packed");
+    o.of.tiling =
+        "vector_width 3, vectors 1, lanes 1, rows_per_group 1, load 1, unroll 1, row_chunk 9";
+    refuse_call(&o, WEFT_BAD_ARGUMENT, "spmm_host: tiling.vector_width is 3");
+    o.of.tiling = NULL;
+    ((int32_t *)o.A.offsets)[4] = 100;
+    refuse_call(&o, WEFT_BAD_DATA, "spmm_host: A: row 3 ends at offset 100");
+    assert_int_equal(weft_spmm_host(ctx, 1, NULL, &o.B, 0, &o.C, NULL), WEFT_BAD_ARGUMENT);
+    assert_int_equal(weft_spmm_host(NULL, 1, &o.A, &o.B, 0, &o.C, NULL), WEFT_BAD_ARGUMENT);
+    spmm_host_destroy(&o);
+}
+
+static void test_too_little_memory(void **state)
+{
+    (void)state;
+    spmm_host_operands o;
+    spmm_host_create(
+        &o, ctx,
+        &(spmm_host_case){.m = 50, .k = 80, .n = 70, .mean = 2, .longest = 500, .alpha = 1});
+    assert_int_equal(spmm_host_call(&o, 4096), WEFT_NO_MEMORY);
+    assert_says("and row 37 of A and C takes ");
+    assert_says(" are needed, 4096 are allowed");
+    assert_memory_equal(o.c_memory, o.c_before, o.c_bytes);
+    spmm_host_destroy(&o);
+}
+
+// A context that checks matrices finds columns out of range on the host, and else computes the
+// same.
+static void test_checked_matrices(void **state)
+{
+    (void)state;
+    weft_context *careful;
+    assert_ok(weft_context_open(&careful, WEFT_CONTEXT(.cache_dir = "", .check_matrices = true)));
+    spmm_host_operands o;
+    spmm_host_create(&o, careful,
+                     &(spmm_host_case){.m = 60, .k = 80, .n = 30, .mean = 4, .alpha = 1});
+    spmm_host_want(&o);
+    assert_ok(spmm_host_call(&o, spmm_host_least(&o)));
+    spmm_host_check(&o);
+    ((int32_t *)o.A.indices)[3] = 80;
+    refuse_call(&o, WEFT_BAD_DATA, "entry 3 has column 80, the matrix has 80 columns");
+    spmm_host_destroy(&o);
+    weft_context_destroy(&careful);
+}
+
 int main(void)
 {
     need_device();
@@ -203,6 +280,9 @@ int main(void)
         cmocka_unit_test(test_row_chunks),
         cmocka_unit_test(test_nothing_to_add),
         cmocka_unit_test(test_twenty_times_the_memory),
+        cmocka_unit_test(test_refused_operands),
+        cmocka_unit_test(test_too_little_memory),
+        cmocka_unit_test(test_checked_matrices),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     weft_context_destroy(&wide);

@@ -42,9 +42,9 @@ typedef struct weft_spmm_host_params {
 // scratch memory. Transfers are fastest if columns of B and C have stride 1 and memory is
 // contiguous; elements with other strides are gathered on the host.
 //
-// C has the bits of weft_spmm() with the tiling that weft_spmm_host_describe() prints, and row-major
-// operands without gaps, wherever blocks end. That is the tiling that weft_spmm() chooses for them
-// without a plan object, but without tasks and without a packed B.
+// C has the bits of weft_spmm() with the tiling that weft_spmm_host_describe() prints, and
+// row-major operands without gaps, wherever blocks end. That is the tiling that weft_spmm() chooses
+// for them without a plan object, but without tasks and without a packed B.
 //
 // Corner cases, numbers and limits of extents are those of weft_spmm(). If beta == 0, C is not
 // read. If alpha, k or nnz is 0, A and B are not read.
@@ -55,13 +55,14 @@ typedef struct weft_spmm_host_params {
 //
 // A's offsets are checked, its columns trusted, unless the context has check_matrices; then all of
 // it is checked first, on the host. C is untouched if a check fails: WEFT_BAD_ARGUMENT,
-// WEFT_BAD_SHAPE, WEFT_BAD_DTYPE, WEFT_BAD_DATA for A's contents, WEFT_UNSUPPORTED (f64 on a device
-// without it; a rehearsal), WEFT_NO_MEMORY if a row of A and C, or the narrowest column block of B,
-// does not fit, with the bytes. A tiling with tasks or a packed B is WEFT_BAD_ARGUMENT, and so is a
-// call while this thread records. If a transfer or a kernel fails later (WEFT_NO_MEMORY,
-// WEFT_DEVICE_LOST, WEFT_OPENCL_ERROR), the call waits for all that it has enqueued and frees its
-// memory; the message also names the finished rows, the only ones whose contents are defined.
-// Thread-safety: any thread, several calls at once; each uses its own device memory.
+// WEFT_BAD_SHAPE, WEFT_BAD_DTYPE, WEFT_BAD_BUFFER for a C that overlaps, WEFT_BAD_DATA for A's
+// contents, WEFT_UNSUPPORTED (f64 on a device without it; a rehearsal), WEFT_NO_MEMORY if a row of
+// A and C, or the narrowest column block of B, does not fit, with the bytes. A tiling with tasks or
+// a packed B is WEFT_BAD_ARGUMENT, and so is a call while this thread records. If a transfer or a
+// kernel fails later (WEFT_NO_MEMORY, WEFT_DEVICE_LOST, WEFT_OPENCL_ERROR), the call waits for all
+// that it has enqueued and frees its memory; the message also names the finished rows, the only
+// ones whose contents are defined. Thread-safety: any thread, several calls at once; each uses its
+// own device memory.
 WEFT_API weft_status weft_spmm_host(weft_context *ctx, double alpha, const weft_csr_host *A,
                                     const weft_host_tensor *B, double beta,
                                     const weft_host_tensor *C, const weft_spmm_host_params *params);

@@ -24,12 +24,12 @@ enum {
     WEFT_SPMM_OPERANDS
 };
 
-// Adjacent rows of a larger product, whose entries keep the numbers that they have there: offsets are
-// the larger A's, and row chunks end where its own do. nnz counts the entries that the buffers have,
-// at least 16 more on either side where the larger A has them: kernels read some of the neighbours.
+// Adjacent rows of a larger product, whose entries keep the numbers that they have there: offsets
+// are the larger A's, and row chunks end where its own do. nnz counts the entries that the buffers
+// have, at least 16 more on either side where the larger A has them: kernels read some of the
+// neighbours.
 typedef struct weft_spmm_block {
-    int64_t
-        first_entry; // number of the one at A's indices_start and values_start; of 16 a multiple
+    int64_t first_entry;  // the number, a multiple of 16, of the one that A's arrays begin with
     int64_t n_row_chunks; // of long rows
     cl_mem row_chunks;    // their numbers, as i64
 } weft_spmm_block;

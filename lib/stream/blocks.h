@@ -28,8 +28,8 @@ typedef struct weft_blocks {
     int64_t most_row_chunks;                    // of a row block
 } weft_blocks;
 
-// Adjacent rows, and the places of A's arrays and the bias in their buffer, in bytes. C has a buffer
-// of its own, and so has the workspace.
+// Adjacent rows, and the places of A's arrays and the bias in their buffer, in bytes. C has a
+// buffer of its own, and so has the workspace.
 typedef struct weft_row_block {
     int64_t first, last;             // rows first .. last - 1
     int64_t first_entry, last_entry; // transferred: theirs, and neighbours that kernels read
@@ -40,7 +40,8 @@ typedef struct weft_row_block {
 
 int64_t weft_longest_row(const weft_csr_host *A);
 
-// Of a C with elements. Fails: WEFT_NO_MEMORY, with the bytes that are needed; messages begin with `what`.
+// Of a C with elements. Fails: WEFT_NO_MEMORY, with the bytes that are needed; messages begin with
+// `what`.
 weft_status weft_blocks_for(weft_blocks *out, const weft_blocks_problem *problem, const char *what);
 
 // The row block that begins with row `first`, which the matrix has: as many rows as there is room

@@ -2,7 +2,7 @@
 // C = f(alpha R + beta C + bias) of operands in the host's memory: row blocks pass through two
 // slots on the device, each with a queue, so that one is transferred while the other is computed.
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS // clCreateCommandQueue: the one that OpenCL 1.2 has
-#include "stream/spmm_host.h"
+#include "stream/spmm_host_job.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -156,10 +156,10 @@ static weft_status send_block(const stream *s, const slot *to)
 static weft_status send_B(const stream *s)
 {
     const weft_host_view *B = &s->job->B;
-    const weft_host_view part = part_of(B, 0, B->n_rows, s->first_column, s->n_columns);
     const cl_command_queue queue = s->slots[0].queue;
     if (!s->B)
         return WEFT_OK;
+    const weft_host_view part = part_of(B, 0, B->n_rows, s->first_column, s->n_columns);
     TRY(weft_host_view_write(queue, s->B, 0, &part, s->staging, NAME));
     return weft_cl_check(clFinish(queue), NAME, "clFinish");
 }

@@ -66,6 +66,12 @@ static void on_the_host()
                                                     WEFT_CSR(.index_dtype = WEFT_I16));
     check("WEFT_CSR", made, host.index_dtype == WEFT_I16);
     weft_csr_host_destroy(&host);
+    // Refused in a rehearsal, where the params have been read.
+    const weft_host_tensor H = weft_host_matrix(nullptr, WEFT_F32, 0, 0);
+    int64_t done = -1;
+    const weft_status copied =
+        weft_spmm_host(ctx, 1, &host, &H, 0, &H, WEFT_SPMM_HOST(.device_bytes = 1, .done = &done));
+    check("WEFT_SPMM_HOST", copied == WEFT_UNSUPPORTED ? WEFT_OK : copied, done == 0);
     // The limits are refused before a device is looked for.
     const weft_limits none = weft_limits();
     weft_context *refused = nullptr;

@@ -45,6 +45,6 @@ check "an include from nowhere is found" finds \
     'lib/base/status.c: includes status.h, which is not below lib' \
     lib/base/status.c '#include "status.h"'
 check "a file in no room is found" finds \
-    'lib/stray.c: is in none of the folders base, runtime, operand, formula, op, axis, dense, elementwise, convert, sparse' \
+    'lib/stray.c: is in none of the folders base, runtime, operand, formula, op, axis, dense, elementwise, convert, sparse, stream' \
     lib/stray.c 'int x;'
 finish

@@ -600,6 +600,24 @@ WEFT_API weft_geometry weft_geometry_for(const weft_limits *limits, int64_t high
 WEFT_API void weft_geometry_sizes(const weft_geometry *geometry, size_t global[2], size_t local[2]);
 WEFT_END
 #endif
+#ifndef WEFT_HOST_TENSOR_H
+#define WEFT_HOST_TENSOR_H
+WEFT_BEGIN
+typedef struct weft_host_tensor {
+    void *data;
+    weft_dtype dtype;
+    int ndim;
+    int64_t shape[WEFT_MAX_NDIM];
+    int64_t stride[WEFT_MAX_NDIM];
+} weft_host_tensor;
+static inline weft_host_tensor weft_host_matrix(void *data, weft_dtype dtype, int64_t n_rows,
+                                                int64_t n_cols)
+{
+    const weft_host_tensor t = {data, dtype, 2, {n_rows, n_cols}, {n_cols, 1}};
+    return t;
+}
+WEFT_END
+#endif
 #ifndef WEFT_MATMUL_H
 #define WEFT_MATMUL_H
 WEFT_BEGIN
@@ -1132,6 +1150,28 @@ WEFT_API weft_status weft_spmm_dcsr_workspace(weft_context *ctx, const weft_dcsr
 WEFT_API int weft_spmm_dcsr_describe(weft_context *ctx, const weft_dcsr *A, const weft_tensor *B,
                                      const weft_tensor *C, const weft_spmm_params *params,
                                      char *text, size_t size);
+WEFT_END
+#endif
+#ifndef WEFT_SPMM_HOST_H
+#define WEFT_SPMM_HOST_H
+WEFT_BEGIN
+typedef struct weft_spmm_host_params {
+    size_t size;
+    uint64_t device_bytes;
+    const char *tiling;
+    weft_spmm_reduction reduction;
+    const weft_host_tensor *bias;
+    weft_activation activation;
+    int64_t
+        *done;
+} weft_spmm_host_params;
+#define WEFT_SPMM_HOST(...) WEFT_PARAMS(weft_spmm_host_params, __VA_ARGS__)
+WEFT_API weft_status weft_spmm_host(weft_context *ctx, double alpha, const weft_csr_host *A,
+                                    const weft_host_tensor *B, double beta,
+                                    const weft_host_tensor *C, const weft_spmm_host_params *params);
+WEFT_API int weft_spmm_host_describe(weft_context *ctx, const weft_csr_host *A,
+                                     const weft_host_tensor *B, const weft_host_tensor *C,
+                                     const weft_spmm_host_params *params, char *text, size_t size);
 WEFT_END
 #endif
 #endif

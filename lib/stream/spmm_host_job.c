@@ -10,7 +10,7 @@
 #include "operand/csr_pattern.h"
 #include "operand/view.h"
 #include "runtime/context.h"
-#include "stream/spmm_host.h"
+#include "stream/spmm_host_job.h"
 
 static const char NAME[] = "spmm_host";
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A call of weft_spmm_host() that has passed its checks, and how it is cut.
-#ifndef WEFT_LIB_SPMM_HOST_H
-#define WEFT_LIB_SPMM_HOST_H
+#ifndef WEFT_LIB_SPMM_HOST_JOB_H
+#define WEFT_LIB_SPMM_HOST_JOB_H
 
 #include <weft/spmm_host.h>
 
