@@ -12,8 +12,6 @@
 
 enum { SMALL = 1 << 16, N_RANDOM = 5000, NUMBERS_EACH = 8 };
 
-__extension__ typedef unsigned __int128 wide;
-
 typedef void check_divisor(uint64_t d, random_state *random);
 
 // As quotient() of cl/elementwise/elementwise.cl, where INDEX is int.
@@ -24,9 +22,17 @@ static uint32_t quotient_32(uint32_t n, weft_divisor by)
     return (((n - high) >> first) + high) >> (by.shift - first);
 }
 
+// The upper half of a b, by halves of both.
+static uint64_t upper_half(uint64_t a, uint64_t b)
+{
+    const uint64_t a1 = a >> 32, a0 = (uint32_t)a, b1 = b >> 32, b0 = (uint32_t)b;
+    const uint64_t middle = a1 * b0 + (a0 * b0 >> 32); // below 2^64
+    return a1 * b1 + (middle >> 32) + ((a0 * b1 + (uint32_t)middle) >> 32);
+}
+
 static uint64_t quotient_64(uint64_t n, weft_divisor by)
 {
-    const uint64_t high = (uint64_t)((wide)n * by.multiplier >> 64);
+    const uint64_t high = upper_half(n, by.multiplier);
     const unsigned first = by.shift < 1 ? by.shift : 1;
     return (((n - high) >> first) + high) >> (by.shift - first);
 }

@@ -348,10 +348,18 @@ static void take_truth(npy_array *array)
         elements[i] = elements[i] != 0;
 }
 
+static bool host_is_big_endian(void)
+{
+    const uint16_t one = 1;
+    unsigned char first;
+    memcpy(&first, &one, 1);
+    return first == 0;
+}
+
 // Elements of the file, in the host's byte order and type.
 static bool decode(npy_array *array, const npy_header *header, const npy_type *type, complaint *why)
 {
-    if (header->descr[0] == '>')
+    if ((header->descr[0] == '>') != host_is_big_endian())
         swap_bytes(array, type->size);
     if (strcmp(type->name, "b1") == 0)
         take_truth(array);
@@ -477,30 +485,36 @@ void npy_free(npy_array *array)
     *array = (npy_array){0};
 }
 
-static const char *descr_of(weft_dtype dtype)
+// Without the byte order.
+static const char *type_of(weft_dtype dtype)
 {
     switch (dtype) {
     case WEFT_F16:
-        return "<f2";
+        return "f2";
     case WEFT_BF16:
-        return "<u2";
+        return "u2";
     case WEFT_F64:
-        return "<f8";
+        return "f8";
     case WEFT_I16:
-        return "<i2";
+        return "i2";
     case WEFT_I32:
-        return "<i4";
+        return "i4";
     case WEFT_I64:
-        return "<i8";
+        return "i8";
     case WEFT_U8:
-        return "|u1";
+        return "u1";
     case WEFT_I8:
-        return "|i1";
+        return "i1";
     case WEFT_DEFAULT:
     case WEFT_F32:
         break;
     }
-    return "<f4";
+    return "f4";
+}
+
+static char order_of(weft_dtype dtype)
+{
+    return weft_dtype_size(dtype) == 1 ? '|' : host_is_big_endian() ? '>' : '<';
 }
 
 // The whole head, padded so that elements begin at a multiple of 64 bytes. Returns its length.
@@ -508,8 +522,8 @@ static size_t print_head(char head[512], weft_dtype dtype, int ndim, const int64
 {
     memcpy(head, "\x93NUMPY\x01\x00", 8);
     size_t n = 10;
-    n += (size_t)snprintf(head + n, 64, "{'descr': '%s', 'fortran_order': False, 'shape': (",
-                          descr_of(dtype));
+    n += (size_t)snprintf(head + n, 64, "{'descr': '%c%s', 'fortran_order': False, 'shape': (",
+                          order_of(dtype), type_of(dtype));
     for (int d = 0; d < ndim; d++)
         n += (size_t)snprintf(head + n, 32, d == 0 ? "%" PRId64 "," : " %" PRId64 ",", shape[d]);
     n -= ndim > 1;

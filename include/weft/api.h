@@ -7,7 +7,12 @@
 #define WEFT_VERSION_MINOR 1
 #define WEFT_VERSION_PATCH 0
 
-#if defined(__GNUC__) || defined(__clang__)
+// WEFT_IS_COMPILED is defined where the library itself is compiled.
+#if defined(_WIN32) && defined(WEFT_IS_COMPILED)
+#define WEFT_API __declspec(dllexport)
+#elif defined(_WIN32)
+#define WEFT_API
+#elif defined(__GNUC__) || defined(__clang__)
 #define WEFT_API __attribute__((visibility("default")))
 #else
 #define WEFT_API

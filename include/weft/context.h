@@ -10,7 +10,15 @@
 #ifndef CL_TARGET_OPENCL_VERSION
 #define CL_TARGET_OPENCL_VERSION 300
 #endif
+#if defined(__APPLE__) && defined(__has_include)
+#if __has_include(<CL/cl.h>)
 #include <CL/cl.h>
+#else
+#include <OpenCL/opencl.h>
+#endif
+#else
+#include <CL/cl.h>
+#endif
 
 #include <weft/limits.h>
 #include <weft/params.h>

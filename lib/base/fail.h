@@ -7,7 +7,9 @@
 
 #include <weft/status.h>
 
-void weft_keep_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+#include "base/printf.h"
+
+void weft_keep_error(const char *format, ...) WEFT_PRINTF(1, 2);
 
 #define fail(status, ...) (weft_keep_error(__VA_ARGS__), (status))
 

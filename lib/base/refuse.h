@@ -7,11 +7,12 @@
 
 #include <stdbool.h>
 
+#include "base/printf.h"
 #include "base/why.h"
 
 // Always false, and so 0 as a number.
 bool weft_refuse(const weft_why *why, const char *variant, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+    WEFT_PRINTF(3, 4);
 
 #define refuse weft_refuse
 

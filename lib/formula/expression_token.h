@@ -8,6 +8,8 @@
 
 #include <weft/status.h>
 
+#include "base/printf.h"
+
 enum {
     WEFT_EXPRESSION_LENGTH = 4096, // characters of the text
     WEFT_EXPRESSION_NAME = 31,     // characters of a name
@@ -49,6 +51,6 @@ bool weft_scan_is(const weft_scan *scan, const char *sign);
 // WEFT_BAD_ARGUMENT with a sentence about the token at `at`, and the text with a caret there. Uses
 // what, text and length of `scan`.
 weft_status weft_scan_refuse(const weft_scan *scan, int at, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+    WEFT_PRINTF(3, 4);
 
 #endif

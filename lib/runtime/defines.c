@@ -7,10 +7,10 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/printf.h"
 #include "runtime/context.h"
 
-static void add_option(weft_defines *defines, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+static void add_option(weft_defines *defines, const char *format, ...) WEFT_PRINTF(2, 3);
 
 static void add_option(weft_defines *defines, const char *format, ...)
 {

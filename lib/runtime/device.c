@@ -30,6 +30,7 @@ static const fact local_kind = {CL_DEVICE_LOCAL_MEM_TYPE, CL_GLOBAL};
 static const fact local_size = {CL_DEVICE_LOCAL_MEM_SIZE, 16 << 10}; // half the least allowed
 static const fact global_size = {CL_DEVICE_GLOBAL_MEM_SIZE, 512 << 20};
 static const fact alloc_size = {CL_DEVICE_MAX_MEM_ALLOC_SIZE, 128 << 20}; // the least of 1.2
+static const fact address_bits = {CL_DEVICE_ADDRESS_BITS, 64};
 static const fact cache_size = {CL_DEVICE_GLOBAL_MEM_CACHE_SIZE, 0};
 static const fact cache_line = {CL_DEVICE_GLOBAL_MEM_CACHELINE_SIZE, 64};
 static const fact single_config = {CL_DEVICE_SINGLE_FP_CONFIG, 0};
@@ -211,6 +212,9 @@ static void query_memory(device_query *a, weft_limits *out)
     out->local_bytes = (size_t)query(a, local_size);
     out->global_bytes = query_positive(a, global_size);
     out->max_alloc_bytes = query_positive(a, alloc_size);
+    // A kernel has no pointers to the rest.
+    if (query(a, address_bits) == 32 && out->max_alloc_bytes > UINT32_MAX)
+        out->max_alloc_bytes = UINT32_MAX;
     out->cache_bytes = query(a, cache_size);
     const int line = query_count(a, cache_line);
     out->cache_line_bytes = line <= 4096 ? line : (int)cache_line.fallback;

@@ -5,8 +5,10 @@
 
 #include <weft/context.h>
 
+#include "base/printf.h"
+
 // Like printf(), of any length. Does nothing without a callback.
 void weft_log(const weft_context *ctx, weft_log_level level, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+    WEFT_PRINTF(3, 4);
 
 #endif

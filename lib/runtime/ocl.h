@@ -7,6 +7,8 @@
 
 #include <CL/cl_ext.h>
 
+#include "runtime/ocl_names.h"
+
 #include "base/fail.h"
 
 // WEFT_OK for CL_SUCCESS; else records "<what>: <call> failed: CL_OUT_OF_RESOURCES (-5)" and

@@ -9,7 +9,11 @@
 #define WEFT_VERSION_MAJOR 0
 #define WEFT_VERSION_MINOR 1
 #define WEFT_VERSION_PATCH 0
-#if defined(__GNUC__) || defined(__clang__)
+#if defined(_WIN32) && defined(WEFT_IS_COMPILED)
+#define WEFT_API __declspec(dllexport)
+#elif defined(_WIN32)
+#define WEFT_API
+#elif defined(__GNUC__) || defined(__clang__)
 #define WEFT_API __attribute__((visibility("default")))
 #else
 #define WEFT_API
@@ -43,7 +47,15 @@ WEFT_END
 #ifndef CL_TARGET_OPENCL_VERSION
 #define CL_TARGET_OPENCL_VERSION 300
 #endif
+#if defined(__APPLE__) && defined(__has_include)
+#if __has_include(<CL/cl.h>)
 #include <CL/cl.h>
+#else
+#include <OpenCL/opencl.h>
+#endif
+#else
+#include <CL/cl.h>
+#endif
 #ifndef WEFT_LIMITS_H
 #define WEFT_LIMITS_H
 #include <stdbool.h>
