@@ -29,6 +29,14 @@ enum { N_RANDOM = 1000000 };
                 .low_adjacent = true,                                                              \
                 .mid_adjacent = true,                                                              \
                 .writes_all = true}
+#define OF_TWO(h, m)                                                                               \
+    .problem = {.high = (h),                                                                       \
+                .mid = (m),                                                                        \
+                .low = 1,                                                                          \
+                .reads = 2,                                                                        \
+                .low_adjacent = true,                                                              \
+                .mid_adjacent = true,                                                              \
+                .writes_all = true}
 #define APART(h, m, l) .problem = {.high = (h), .mid = (m), .low = (l)}
 
 #define ON_CPU(vectors, vector_width, widen, unroll, run, parts, x, y)                             \
@@ -120,7 +128,7 @@ static void test_known_reductions(void **state)
         {DENSE(1000000, 100, 1), ON_GPU(1, 16, 8, 8, 1, 1, 5120)},
         {DENSE(1000000, 3, 5), ON_GPU(8, 1, 16, 8, 1, 1, 5120)},
         // all: parts, for smaller groups
-        {DENSE(1, 22020096, 1), ON_GPU(1, 256, 1, 4, 640, 1, 1)},
+        {DENSE(1, 22020096, 1), ON_GPU(1, 256, 1, 8, 640, 1, 1)},
         {DENSE(1, 24576, 896), ON_GPU(32, 8, 1, 4, 22, 28, 1)},
         {APART(512, 896, 5), ON_GPU(8, 128, 1, 4, 1, 1, 160)},
     };
@@ -148,7 +156,11 @@ static void test_known_softmax(void **state)
         {WRITTEN(24576, 896, 1), ON_GPU(1, 32, 4, 8, 1, 1, 5120)},
         // no more than 32 elements for an item to find again
         {WRITTEN(24576, 2048, 1), ON_GPU(1, 64, 1, 8, 1, 1, 2560)},
-        {WRITTEN(24576, 10000, 1), ON_GPU(1, 256, 1, 4, 1, 1, 640)},
+        {WRITTEN(24576, 10000, 1), ON_GPU(1, 256, 1, 8, 1, 1, 640)},
+        // eight loads in flight, of two operands
+        {OF_TWO(24576, 10000), ON_GPU(1, 256, 1, 4, 1, 1, 640)},
+        // seven lines for some items
+        {WRITTEN(24576, 2047, 1), ON_GPU(1, 64, 1, 8, 1, 1, 2560)},
     };
     CHECK_KNOWN(&gpu, on_gpu);
 }
@@ -186,7 +198,7 @@ static void test_known_held_rows(void **state)
         {ALIGNED_ROWS(1 << 20, 4, 4), HELD_ON_GPU(1, 32, 4, 1, 20480)},
         {ALIGNED_ROWS(1 << 20, 31, 1), HELD_ON_GPU(8, 4, 1, 4, 20480)},
         // no registers for more: swept
-        {ALIGNED_ROWS(8192, 8196, 4), ON_GPU(1, 256, 1, 4, 1, 1, 640)},
+        {ALIGNED_ROWS(8192, 8196, 4), ON_GPU(1, 256, 1, 8, 1, 1, 640)},
     };
     CHECK_KNOWN(&gpu, on_gpu);
     weft_limits shuffling = gpu;

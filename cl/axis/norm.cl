@@ -30,8 +30,9 @@
 #define SQUARES      squares
 #define COMPENSATION squares_compensation
 #endif
-#define READS   1
-#define SQUARED 1
+#define READS     1
+#define TAKES_FEW 1
+#define SQUARED   1
 #include "axis/axis.clh"
 #include "base/sums.clh"
 

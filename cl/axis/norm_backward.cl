@@ -47,9 +47,10 @@
 #define SQUARES      squares
 #define COMPENSATION squares_compensation
 #endif
-#define READS   (2 + WEIGHTED) // X, dY, w
-#define VALUES  2
-#define SQUARED 1
+#define READS     (2 + WEIGHTED) // X, dY, w
+#define VALUES    2
+#define TAKES_FEW 1
+#define SQUARED   1
 #include "axis/axis.clh"
 #include "base/sums.clh"
 

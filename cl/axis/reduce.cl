@@ -63,9 +63,10 @@
 #else
 #define FIELDS(F) F(ACC, top) F(ACC, sum) F(ACC, compensation)
 #endif
-#define READS   1
-#define FILLED  (!IS_SPREAD && !IS_PLACE)
-#define SQUARED (OP == OP_NORM2 || IS_SPREAD)
+#define READS     1
+#define FILLED    (!IS_SPREAD && !IS_PLACE)
+#define TAKES_FEW IS_SPREAD
+#define SQUARED   (OP == OP_NORM2 || IS_SPREAD)
 // Few rounds lose few digits; rows have their sums in registers.
 #define TOUCHES_PAGES (IS_SUM || IS_EXTREME)
 #define ROUNDS        (IS_SUM && VECTOR_WIDTH > 1 && !ROWS ? 4 : 1)
@@ -128,7 +129,7 @@ INLINE void element(ACCS to[VALUES], const ACCS x[READS], const walk *w, PLACES 
 #endif
 }
 
-#if ENDS_FILLED
+#if FILLED
 INLINE ACCS neutral(void)
 {
 #if OP == OP_PROD

@@ -14,6 +14,7 @@
 
 #define FIELDS(F) F(ACC, sum) F(ACC, compensation)
 #define READS     2 // Y, dY
+#define TAKES_FEW 1
 #include "axis/axis.clh"
 #include "base/exp.clh"
 #include "base/sums.clh"
@@ -37,10 +38,16 @@ INLINE void find_final(finals *f, const state *s, const walk *w, ACC scale)
     f->scale = (ACCS)scale;
 }
 
+// exp() of a logarithm that may be a little above 0, or anything.
+INLINE ACCS power_of(ACCS y)
+{
+    return exp_below(y > (ACCS)EXP_OVERFLOWS ? (ACCS)EXP_OVERFLOWS : y);
+}
+
 INLINE ACCS rewritten(const finals *f, const ACCS x[READS], const ACCS extra[EXTRAS + 1])
 {
     if (LOG)
-        return f->scale * (x[1] - exp(x[0]) * f->sum);
+        return f->scale * (x[1] - power_of(x[0]) * f->sum);
     return f->scale * x[0] * (x[1] - f->sum);
 }
 
@@ -59,12 +66,6 @@ INLINE operands operands_of(const view *y, global const T *Y, const view *dy, gl
 }
 
 #if HELD
-// exp() of a logarithm that may be a little above 0, or anything.
-INLINE ACC power_of(ACC y)
-{
-    return exp_below(y > (ACC)EXP_OVERFLOWS ? (ACC)EXP_OVERFLOWS : y);
-}
-
 INLINE void softmax_backward_held(const walk *w, const operands *o, ACC scale, local ACC *shared)
 {
     EACH_ROW(*w, high)

@@ -51,7 +51,7 @@ enum {
                              // enough
     SPREAD_STATE_BYTES = 12, // of the largest state that is not large
     SPREAD_UNROLL = 4,       // loads in flight for each item,
-    ROW_UNROLL = 8,          // and of rows with small states, whose groups are small
+    ROW_UNROLL = 8,          // and of rows of one operand
     ROW_TASKS = 4,           // groups of them for each resident one: they end together
     SPREAD_WARPS = 4,        // of a group with items_z above 1
     SPREAD_CACHED = 32,      // lines that an item can cache, or find in the device's cache again
@@ -89,6 +89,7 @@ static facts facts_of(const weft_axis_problem *problem)
         .caches = problem->caches,
         .holds = problem->holds,
         .alignment = max_i64(problem->alignment, 1),
+        .reads = max_i64(problem->reads, 1),
         .why = problem->why,
     };
 }
@@ -453,12 +454,13 @@ static weft_axis_tiling spread_within(const weft_limits *limits, const facts *f)
                "there are %" PRId64 " groups, of %d at once, and items_y %" PRId64 " for %" PRId64
                " lines",
                groups, limits->max_blocks, items_y, lines);
+    const bool is_row = f->low == 1 && f->reads == 1 && lines / parts >= items_y * ROW_UNROLL;
     return (weft_axis_tiling){
         .vector_width = 1,
         .vectors = g.lanes_x,
         .items = (int)items,
         .items_y = (int)items_y,
-        .unroll = SPREAD_UNROLL,
+        .unroll = is_row ? ROW_UNROLL : SPREAD_UNROLL,
         .widen = 1,
         .run = 1,
         .grid_x = g.grid_x,

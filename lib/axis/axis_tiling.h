@@ -30,6 +30,7 @@ typedef struct weft_axis_problem {
     int accumulator_bytes; // of one number of a state; 0: 8 for f64 and i64, else 4
     int numbers;           // in the state of a column: 1 for a maximum, 5 for a variance; 0 counts
                            // as the 2 of a sum
+    int reads;             // operands that a sweep reads side by side; 0 counts as 1
     bool low_adjacent;     // the elements of a line are adjacent in memory, in every operand
     bool mid_adjacent;     // and a step of mid is the length of low: lines may be widened
     bool writes_all;       // writes as many elements as it reads: softmax, normalisation

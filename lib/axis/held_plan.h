@@ -25,6 +25,7 @@ typedef struct weft_axis_facts {
     int64_t state_bytes;              // of a column's state
     int64_t shared_bytes;             // of local memory, for each item if several share a column
     int64_t alignment;                // of rows, in elements
+    int64_t reads;                    // operands that are read side by side
     bool low_adjacent, mid_adjacent, writes_all, caches, holds;
     const weft_why *why;
 } weft_axis_facts;

@@ -115,11 +115,13 @@ static weft_status check(void *memory, const weft_call *call)
     };
     s->dx.axes = weft_norm_backward_axes(&operands, given->n_axes);
     weft_sweep_find_problem(&s->dx, call, s->dtype, given->is_rms ? 5 : 10, false);
+    s->dx.problem.reads = operands.weight ? 3 : 2;
     if (!s->needs_scaling)
         return WEFT_OK;
     s->scaling.reduces = s->scaling.joins = true;
     s->scaling.axes = weft_norm_scaling_axes(&s->dx.axes, &operands);
     weft_sweep_find_problem(&s->scaling, call, s->dtype, 4, false);
+    s->scaling.problem.reads = 2;
     return WEFT_OK;
 }
 

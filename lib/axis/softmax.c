@@ -86,6 +86,7 @@ static weft_status check(void *memory, const weft_call *call)
     s->sweep.axes = sorted_axes(call, last);
     weft_sweep_find_problem(&s->sweep, call, s->dtype, given->is_backward ? 2 : 3,
                             !given->is_backward && !given->is_log);
+    s->sweep.problem.reads = given->is_backward ? 2 : 1;
     return WEFT_OK;
 }
 

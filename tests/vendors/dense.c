@@ -17,9 +17,11 @@ typedef struct shape {
     int axis;
 } shape;
 
-// Rows that a group sweeps, short ones, columns, a middle axis, and rows in parts.
+// Rows in registers, rows that a group sweeps, short ones, columns, a middle axis, and rows in
+// parts.
 static const shape shapes[] = {
-    {{24576, 896}, 1}, {{1 << 20, 16}, 1}, {{4096, 768}, 0}, {{512, 896, 48}, 1}, {{4, 1 << 20}, 1},
+    {{24576, 896}, 1}, {{2048, 32768}, 1},  {{1 << 20, 16}, 1},
+    {{4096, 768}, 0},  {{512, 896, 48}, 1}, {{4, 1 << 20}, 1},
 };
 
 static const shape rows = {{4096, 1000}, 1};
@@ -147,6 +149,7 @@ static void norms(weft_context *ctx, cl_command_queue queue)
 {
     norm(ctx, queue, 8192, 4096, WEFT_F32);
     norm(ctx, queue, 24576, 896, WEFT_F32);
+    norm(ctx, queue, 2048, 32768, WEFT_F32);
     norm(ctx, queue, 1 << 18, 64, WEFT_F32);
     norm(ctx, queue, 1 << 20, 16, WEFT_F32);
     norm(ctx, queue, 2, 1 << 20, WEFT_F32);
@@ -159,6 +162,7 @@ static void norms_backward(weft_context *ctx, cl_command_queue queue)
 {
     norm_backward(ctx, queue, 8192, 4096, WEFT_F32);
     norm_backward(ctx, queue, 24576, 896, WEFT_F32);
+    norm_backward(ctx, queue, 2048, 32768, WEFT_F32);
     norm_backward(ctx, queue, 1 << 18, 64, WEFT_F32);
     norm_backward(ctx, queue, 1 << 20, 16, WEFT_F32);
     norm_backward(ctx, queue, 2, 1 << 20, WEFT_F32);

@@ -66,6 +66,11 @@ def step(defines):
     return element_bytes(defines) * (rows + columns) / (items * items_y)
 
 
+def fewest(turn):
+    """Of loops that load as much, the one with the fewest loads in flight."""
+    return turn.load_bytes, -turn.in_flight
+
+
 class Watched(typing.NamedTuple):
     problem: str
     kernel: str
@@ -80,6 +85,8 @@ class Watched(typing.NamedTuple):
 
 SPMM_128 = "spmm, sum of 2048 x 2048 with rows of 204, n 128, f32"
 SPMM_32 = "spmm, sum of 2048 x 2048 with rows of 204, n 32, f32"
+SWEPT = "of 2048 x 32768 x 0 along axis 1, f32"
+SWEPT_NORM = "of 2048 x 32768, f32"
 ATTENTION = "sparse_attention of 8 heads of 2048, k 128, d 128, f32"
 SPGEMM_SORTED = "spgemm of 2048 x 2048 with rows of 41 and 300000 columns, f32"
 PRODUCT = "matmul, 1 of 2048 x 2048 x 2048, f32"
@@ -112,6 +119,17 @@ WATCHED = [
     Watched("layer_norm of 1048576 x 16, f32", "norm_lines", norm_element),
     Watched("layer_norm_backward of 1048576 x 16, f32", "norm_backward_lines", gradient),
     Watched("sum of 1048576 x 16 x 0 along axis 1, f32", "reduce_lines", element),
+    Watched("softmax " + SWEPT, "softmax_lines", element, by=fewest),
+    Watched("log_softmax " + SWEPT, "softmax_lines", element, by=fewest),
+    Watched("softmax_backward " + SWEPT, "softmax_backward_lines", gradient, by=fewest),
+    Watched("log_softmax_backward " + SWEPT, "softmax_backward_lines", gradient, by=fewest),
+    Watched("layer_norm " + SWEPT_NORM, "norm_lines", norm_element, by=fewest),
+    Watched("layer_norm of 2 x 1048576, f32", "norm_parts", element),
+    Watched("rms_norm " + SWEPT_NORM, "norm_lines", norm_element, by=fewest),
+    Watched("rms_norm of 2 x 1048576, f32", "norm_parts", element),
+    Watched("layer_norm_backward " + SWEPT_NORM, "norm_backward_lines", gradient, by=fewest),
+    Watched("sum " + SWEPT, "reduce_lines", element),
+    Watched("var " + SWEPT, "reduce_lines", element),
     Watched(PRODUCT, "matmul_blocks", step, "loads"),
     Watched(PRODUCT, "matmul_blocks", None, "products", by=loops.work),
     Watched(PRODUCT_F16, "matmul_blocks", step, "loads"),
