@@ -72,7 +72,7 @@ static void help_names_the_options(void **state)
 {
     static outcome out;
     static const char *const parts[] = {"Usage: weft sddmm [OPTION...] C [A B]",
-                                        "or sparse (.mtx, .smtx). D",
+                                        "sparse one (.mtx, .smtx, .csr):",
                                         "--transpose-b",
                                         "--indicator",
                                         "--k=K",
