@@ -129,7 +129,7 @@ INLINE void element(ACCS to[VALUES], const ACCS x[READS], const walk *w, PLACES 
 #endif
 }
 
-#if FILLED
+#if USES_NEUTRAL
 INLINE ACCS neutral(void)
 {
 #if OP == OP_PROD

@@ -77,7 +77,7 @@ INLINE operands operands_of(const view *x, global const T *X, const view *y, glo
     return o;
 }
 
-#if FILLED
+#if USES_NEUTRAL
 INLINE ACCS neutral(void)
 {
     return (ACCS)-INFINITY;
