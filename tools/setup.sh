@@ -10,7 +10,7 @@ packages_to_check='g++ clang libcmocka-dev python3'
 # Not on every release: see without(). FIRST|SECOND: the second where there is no first.
 packages_if_there_are='oclgrind mesa-opencl-icd clang-format shellcheck libclang-rt-dev
     clang-15|clang-19 libclc-15|libclc-19 intel-opencl-icd clang-tidy cppcheck valgrind python3-venv
-    python3-dev'
+    python3-dev libopenmpi-dev openmpi-bin'
 
 # What happens to the tests without a package.
 without() {
@@ -21,6 +21,7 @@ without() {
     libclang-rt-dev) echo "fuzz targets only run over their corpora" ;;
     clang-[0-9]* | libclc-*) echo "kernels are not compiled for AMD's and NVIDIA's GPUs" ;;
     intel-opencl-icd) echo "kernels are not compiled for Intel's GPUs" ;;
+    libopenmpi-dev | openmpi-bin) echo "products over ranks are not tested" ;;
     clang-format | clang-tidy | cppcheck | shellcheck) echo "its tests are skipped" ;;
     *) echo "tests that need it are skipped" ;;
     esac
