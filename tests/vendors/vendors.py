@@ -111,6 +111,7 @@ def flavours_of(jobs, flavours):
         for job in jobs:
             if usual in job.options and (other, *job.kernels) not in more:
                 flavour = copy.copy(job)
+                flavour.watched = []  # of its own: the usual one's are not its
                 flavour.options = job.options.replace(usual, other)
                 more[other, *job.kernels] = flavour
     return list(more.values())
