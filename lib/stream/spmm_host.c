@@ -329,7 +329,7 @@ weft_status weft_spmm_host(weft_context *ctx, double alpha, const weft_csr_host 
 {
     weft_spmm_host_request r = {ctx, alpha, beta, A, B, C, {0}};
     weft_spmm_host_job job;
-    int64_t ignored;
+    int64_t ignored = 0;
     TRY(read_params(&r, params));
     int64_t *const done = r.params.done ? r.params.done : &ignored;
     *done = 0;
