@@ -72,6 +72,19 @@ static inline int64_t pow2_divisor(int64_t x)
     return lowest - 1 >= UINT64_C(1) << 62 ? INT64_C(1) << 62 : (int64_t)lowest;
 }
 
+// a * b, or a + b; UINT64_MAX on overflow.
+static inline uint64_t mul_most_u64(uint64_t a, uint64_t b)
+{
+    uint64_t product;
+    return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
+}
+
+static inline uint64_t add_most_u64(uint64_t a, uint64_t b)
+{
+    uint64_t sum;
+    return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
+}
+
 // a * b, or a + b; false on overflow.
 static inline bool mul_i64(int64_t a, int64_t b, int64_t *out)
 {

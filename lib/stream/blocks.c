@@ -19,29 +19,19 @@ enum {
 
 // ---- bytes, at most UINT64_MAX
 
-static uint64_t times(uint64_t a, uint64_t b)
-{
-    uint64_t product;
-    return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
-}
-
-static uint64_t plus(uint64_t a, uint64_t b)
-{
-    uint64_t sum;
-    return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
-}
-
 // The next place behind n elements of an array that begins at one.
 static uint64_t behind(uint64_t at, int64_t n, int64_t size)
 {
-    const uint64_t end = plus(plus(at, times((uint64_t)n, (uint64_t)size)), PLACE - 1);
+    const uint64_t end =
+        add_most_u64(add_most_u64(at, mul_most_u64((uint64_t)n, (uint64_t)size)), PLACE - 1);
     return end == UINT64_MAX ? end : end / PLACE * PLACE;
 }
 
 static uint64_t matrix_bytes(int64_t n_rows, int64_t columns, int64_t size)
 {
     return behind(0, 1,
-                  clamped_i64(times(times((uint64_t)n_rows, (uint64_t)columns), (uint64_t)size)));
+                  clamped_i64(mul_most_u64(mul_most_u64((uint64_t)n_rows, (uint64_t)columns),
+                                           (uint64_t)size)));
 }
 
 // ---- row blocks
@@ -87,7 +77,7 @@ static void lay_out(weft_row_block *block, const weft_blocks_problem *problem, i
 
 static uint64_t bytes_of(const weft_row_block *block)
 {
-    return plus(plus(block->a_bytes, block->c_bytes), block->workspace_bytes);
+    return add_most_u64(add_most_u64(block->a_bytes, block->c_bytes), block->workspace_bytes);
 }
 
 static bool has_room(const weft_row_block *block, const weft_blocks *blocks)
@@ -147,7 +137,7 @@ static weft_row_block largest_row(const weft_blocks_problem *problem, int64_t co
         weft_dtype_size(problem->A->index_dtype) + weft_dtype_size(problem->A->dtype);
     weft_row_block block = {.first = row, .last = row + 1, .n_row_chunks = n + (n > 0)};
     lay_out(&block, problem, columns);
-    block.a_bytes = plus(behind(block.a_bytes, 3 * NEIGHBOURS, (int64_t)entry), 2 * PLACE);
+    block.a_bytes = add_most_u64(behind(block.a_bytes, 3 * NEIGHBOURS, (int64_t)entry), 2 * PLACE);
     return block;
 }
 
@@ -155,8 +145,8 @@ static weft_row_block largest_row(const weft_blocks_problem *problem, int64_t co
 
 static uint64_t b_bytes_of(const weft_blocks_problem *problem, int64_t columns)
 {
-    const uint64_t elements = times((uint64_t)problem->A->n_cols, (uint64_t)columns);
-    return problem->reads_entries ? times(elements, (uint64_t)problem->b_bytes) : 0;
+    const uint64_t elements = mul_most_u64((uint64_t)problem->A->n_cols, (uint64_t)columns);
+    return problem->reads_entries ? mul_most_u64(elements, (uint64_t)problem->b_bytes) : 0;
 }
 
 // The last column block also has what would be less than a vector.
@@ -210,8 +200,8 @@ static weft_status no_room(const weft_blocks_problem *problem, const char *what)
                 "%s: %" PRId64 " columns of B are %" PRIu64 " bytes, and row %" PRId64
                 " of A and C takes %" PRIu64 ", twice: %" PRIu64 " are needed, %" PRIu64
                 " are allowed, and %" PRIu64 " for one buffer",
-                what, widest, b, row.first, bytes, plus(b, times(2, bytes)), problem->device_bytes,
-                problem->most_bytes);
+                what, widest, b, row.first, bytes, add_most_u64(b, mul_most_u64(2, bytes)),
+                problem->device_bytes, problem->most_bytes);
 }
 
 static weft_status choose_columns(weft_blocks *out, const weft_blocks_problem *problem,
@@ -282,6 +272,7 @@ weft_status weft_blocks_for(weft_blocks *out, const weft_blocks_problem *problem
 
 uint64_t weft_blocks_bytes(const weft_blocks *blocks)
 {
-    return plus(blocks->b_bytes,
-                times(2, plus(plus(blocks->a_bytes, blocks->c_bytes), blocks->workspace_bytes)));
+    return add_most_u64(blocks->b_bytes,
+                        mul_most_u64(2, add_most_u64(add_most_u64(blocks->a_bytes, blocks->c_bytes),
+                                                     blocks->workspace_bytes)));
 }
