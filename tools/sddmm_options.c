@@ -64,17 +64,14 @@ void sddmm_options_parse(sddmm_options *out, int argc, char **argv)
         .options = options,
         .parser = parse_option,
         .args_doc = "C [A B]",
-        .doc =
-            "Multiply two matrices only at the entries of a sparse one (.mtx, .smtx, .csr): D = "
-            "alpha "
-            "(A B) .* C. A and B are dense (.npy, .mtx) or sparse (.mtx, .smtx, .csr). D holds a "
-            "value for each entry of C, row by row, and by ascending columns if C is a .mtx. "
-            "Without files A and B are random and dense."
-            "\vReports the plan, the set-up time "
-            "(compilation), the median and range of the run time, and the speed. A product of "
-            "dense factors counts as 2 nnz K operations. With a sparse factor each element that "
-            "is visited counts as 2 operations: at each entry of C the elements of B's column, "
-            "or if B is dense those of A's row.",
+        .doc = "Multiply two matrices only at the entries of a sparse one (.mtx, .smtx, .csr): D = "
+               "alpha (A B) .* C. A and B are dense (.npy, .mtx) or sparse (.mtx, .smtx, .csr). D "
+               "holds a value for each entry of C, row by row, and by ascending columns if C is a "
+               ".mtx. Without files A and B are random and dense."
+               "\vReports the plan, the set-up time (compilation), the median and range of the run "
+               "time, and the speed. A product of dense factors counts as 2 nnz K operations. With "
+               "a sparse factor each element that is visited counts as 2 operations: at each entry "
+               "of C the elements of B's column, or if B is dense those of A's row.",
         .children = children,
     };
     *out = (sddmm_options){.product = product_options_new(), .k = 128};

@@ -239,8 +239,7 @@ INLINE void take_one(state *a, ACCS x[VALUES], PLACES place)
 INLINE void set_several(state *s, const ACCS x[UNROLL])
 {
 #if IN_REALS && VECTOR_WIDTH > 1
-    s->best =
-        order(GREATEST ? greatest_of(x) : least_of(x));
+    s->best = order(GREATEST ? greatest_of(x) : least_of(x));
 #else
     ACCS ordered[UNROLL];
 #pragma unroll
